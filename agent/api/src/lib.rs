@@ -1,0 +1,28 @@
+//! Door to what is wanted: the kubelet's configuration and pods from manifest files.
+//!
+//! In: a KubeletConfiguration file with drop-ins and flags; a folder of manifests. Out: typed
+//! settings with every default filled in; the present pods of the folder as a snapshot that is sent
+//! again whenever it changed, with a problem for every file that is not a usable pod.
+//!
+//! No file here, whatever it is and whatever it holds, stops the agent, blocks it, or changes
+//! anything about the pods of other files. No pod is stopped because its file turned bad. Nothing
+//! here starts, stops or looks at a container.
+
+mod configuration;
+mod document;
+mod files;
+mod manifest;
+mod problem;
+mod validate;
+
+pub use configuration::{
+    AccessReview, Anonymous, Authentication, Authorization, ConfigurationError, CrashLoopBackOff,
+    DurationError, Eviction, GoDuration, Images, KubeletConfiguration, Layers, Loaded, Logging,
+    Logs, MemorySwap, Network, Node, Pods, ReservedMemory, Resources, Server, ShutdownByPriority,
+    TokenReview, UserNamespaces, X509, load,
+};
+pub use document::DocumentError;
+pub use files::{FileSourceSettings, follow_files};
+pub use manifest::container_hash;
+pub use problem::Problem;
+pub use validate::{Finding, Severity, Validation, validate};

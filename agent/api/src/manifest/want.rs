@@ -1,0 +1,112 @@
+//! A checked manifest into what decisions read. Named ports become numbers here.
+
+mod probes;
+
+pub(super) use probes::port;
+
+use std::time::Duration;
+
+use agent_core::{
+    ContainerName, ContainerWant, ImageName, PodName, PodUid, PodWant, PullPolicy, Quantity,
+    ResourceName, RestartPolicy, RestartRule,
+};
+use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
+
+use super::container_hash;
+
+/// Translates a pod. Its fields have been checked before, so that nothing has to be refused here.
+pub(super) fn pod(pod: &Pod) -> PodWant {
+    let metadata = &pod.metadata;
+    let namespace = metadata.namespace.as_deref().unwrap_or_default();
+    let empty = PodSpec::default();
+    let spec = pod.spec.as_ref().unwrap_or(&empty);
+    PodWant {
+        uid: PodUid::new(metadata.uid.as_deref().unwrap_or_default()),
+        name: PodName::new(namespace, metadata.name.as_deref().unwrap_or_default()),
+        is_static: true,
+        host_network: spec.host_network == Some(true),
+        restart: restart_policy(spec.restart_policy.as_deref()).unwrap_or(RestartPolicy::Always),
+        grace: seconds(spec.termination_grace_period_seconds.unwrap_or(30)),
+        active_deadline: spec.active_deadline_seconds.map(seconds),
+        init: spec
+            .init_containers
+            .iter()
+            .flatten()
+            .map(container)
+            .collect(),
+        containers: spec.containers.iter().map(container).collect(),
+    }
+}
+
+fn container(container: &Container) -> ContainerWant {
+    let image = container.image.as_deref().unwrap_or_default();
+    let lifecycle = container.lifecycle.as_ref();
+    let hook = |handler| probes::hook(handler, container);
+    ContainerWant {
+        name: ContainerName::new(&container.name),
+        image: ImageName::new(image),
+        hash: container_hash::container_hash(&container.name, image),
+        pull: match container.image_pull_policy.as_deref() {
+            Some("Always") => PullPolicy::Always,
+            Some("Never") => PullPolicy::Never,
+            _ => PullPolicy::IfNotPresent,
+        },
+        restart: restart_policy(container.restart_policy.as_deref()),
+        restart_rules: restart_rules(container),
+        probes: probes::all(container),
+        post_start: lifecycle
+            .and_then(|lifecycle| lifecycle.post_start.as_ref())
+            .map(hook),
+        pre_stop: lifecycle
+            .and_then(|lifecycle| lifecycle.pre_stop.as_ref())
+            .map(hook),
+        devices: devices(container),
+    }
+}
+
+fn restart_policy(text: Option<&str>) -> Option<RestartPolicy> {
+    match text? {
+        "Always" => Some(RestartPolicy::Always),
+        "OnFailure" => Some(RestartPolicy::OnFailure),
+        "Never" => Some(RestartPolicy::Never),
+        _ => None,
+    }
+}
+
+fn restart_rules(container: &Container) -> Vec<RestartRule> {
+    let rules = container.restart_policy_rules.iter().flatten();
+    let conditions = rules.filter_map(|rule| rule.exit_codes.as_ref());
+    let rule = |on: &k8s_openapi::api::core::v1::ContainerRestartRuleOnExitCodes| RestartRule {
+        within: on.operator == "In",
+        codes: on.values.clone().unwrap_or_default(),
+    };
+    conditions.map(rule).collect()
+}
+
+/// What `resources.limits` asks of extended resources, zero left out.
+fn devices(container: &Container) -> Vec<(ResourceName, u32)> {
+    let limits = container
+        .resources
+        .iter()
+        .filter_map(|resources| resources.limits.as_ref());
+    let count = |(name, amount): (
+        &String,
+        &k8s_openapi::apimachinery::pkg::api::resource::Quantity,
+    )| {
+        let amount: Quantity = amount.0.parse().ok()?;
+        let count = u32::try_from(amount.value())
+            .ok()
+            .filter(|count| *count > 0)?;
+        is_extended(name).then(|| (ResourceName::new(name), count))
+    };
+    limits.flatten().filter_map(count).collect()
+}
+
+/// An extended resource has a domain that is not Kubernetes' own.
+pub(super) fn is_extended(name: &str) -> bool {
+    name.contains('/') && !name.contains("kubernetes.io/") && !name.starts_with("requests.")
+}
+
+fn seconds(seconds: i64) -> Duration {
+    Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
+}

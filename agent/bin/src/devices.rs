@@ -1,0 +1,109 @@
+//! The agent's device port, answered by the embedded desk. Words are translated; nothing is decided.
+
+use std::collections::BTreeSet;
+
+use agent_core::{CdiName, DeviceId, PodName, PodUid};
+use agent_loops::ports::{
+    DeviceAsk, DeviceGrant, DeviceRefusal, Devices, LivingDevices, PlainEdits,
+};
+use async_trait::async_trait;
+use deviceplugin::{Desk, ResourceAsk, ResourceGrant};
+use gpu_keeper::{Keeper, Observed, Refusal, Seen};
+use gpu_model::{GpuUuid, Owner, OwnerId};
+use tokio::sync::watch;
+
+/// GPUs of this node.
+#[derive(Debug)]
+pub(crate) struct DeskDevices {
+    desk: Desk,
+    keeper: Keeper,
+}
+
+impl DeskDevices {
+    pub(crate) fn new(keeper: Keeper) -> Self {
+        Self { desk: Desk::new(keeper.clone()), keeper }
+    }
+}
+
+#[async_trait]
+impl Devices for DeskDevices {
+    async fn hold(
+        &self,
+        uid: &PodUid,
+        name: &PodName,
+        asks: &[DeviceAsk],
+    ) -> Result<Vec<DeviceGrant>, DeviceRefusal> {
+        let asked: Vec<ResourceAsk> = asks.iter().map(ask).collect();
+        match self.desk.hold(owner(uid, name), &asked).await {
+            Ok(grants) => Ok(asks.iter().zip(grants).map(|(ask, given)| grant(ask, given)).collect()),
+            Err(Refusal::Wait { reason, message }) => Err(DeviceRefusal::Wait { reason, message }),
+            Err(Refusal::Never { reason, message }) => Err(DeviceRefusal::Never { reason, message }),
+        }
+    }
+
+    async fn adopt(&self, living: Vec<LivingDevices>) {
+        self.keeper.adopt(living.iter().map(observed).collect()).await;
+    }
+
+    async fn release(&self, uid: &PodUid) {
+        self.desk.release(OwnerId(uid.to_string())).await;
+    }
+
+    async fn holders(&self) -> BTreeSet<PodUid> {
+        self.desk.holders().iter().map(|id| PodUid::new(&id.0)).collect()
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.desk.changes()
+    }
+}
+
+fn owner(uid: &PodUid, name: &PodName) -> Owner {
+    Owner { id: OwnerId(uid.to_string()), name: name.to_string() }
+}
+
+/// Name of the pod behind an owner: the way back from [`owner`].
+pub(crate) fn pod_name(owner: &Owner) -> PodName {
+    let (namespace, name) = owner.name.split_once('/').unwrap_or(("", &owner.name));
+    PodName::new(namespace, name)
+}
+
+fn ask(ask: &DeviceAsk) -> ResourceAsk {
+    ResourceAsk {
+        container: ask.container.to_string(),
+        init: ask.init,
+        resource: ask.resource.to_string(),
+        count: ask.count,
+    }
+}
+
+/// A container that lives is taken for a main one: an init container that ends gives its devices to
+/// nobody else until its pod is gone, which is safe.
+fn observed(living: &LivingDevices) -> Observed {
+    let device = |device: &DeviceId| Seen::Uuid(GpuUuid::new(device.as_str()));
+    Observed {
+        owner: owner(&living.uid, &living.name),
+        container: living.container.to_string(),
+        reusable: false,
+        devices: living.devices.iter().map(device).collect(),
+    }
+}
+
+fn grant(ask: &DeviceAsk, given: ResourceGrant) -> DeviceGrant {
+    let plain = given.plain;
+    DeviceGrant {
+        container: ask.container.clone(),
+        resource: ask.resource.clone(),
+        devices: given.devices.iter().map(DeviceId::new).collect(),
+        cdi: given.cdi.iter().map(CdiName::new).collect(),
+        plain: PlainEdits {
+            env: plain.env,
+            mounts: plain.mounts.into_iter().map(|each| (each.host, each.container)).collect(),
+            nodes: plain
+                .nodes
+                .into_iter()
+                .map(|node| (node.host, node.container, node.permissions))
+                .collect(),
+        },
+    }
+}

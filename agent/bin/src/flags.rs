@@ -1,0 +1,186 @@
+//! Command line: the stock kubelet's flags, and a few of gpulet's own.
+
+mod table;
+
+use std::path::PathBuf;
+
+use clap::builder::{BoolishValueParser, ValueParser};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::{Map, Value, json};
+
+use table::{Flag, Kind, OWN, STOCK, Use};
+
+/// What the command line says.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Flags {
+    /// `--config`.
+    pub(crate) config: Option<PathBuf>,
+    /// `--config-dir`.
+    pub(crate) config_dir: Option<PathBuf>,
+    /// `--root-dir`.
+    pub(crate) root_dir: PathBuf,
+    /// `--hostname-override`.
+    pub(crate) hostname_override: Option<String>,
+    /// `--node-ip`, the first of a list.
+    pub(crate) node_ip: Option<String>,
+    /// `--lock-file`.
+    pub(crate) lock_file: Option<PathBuf>,
+    /// `-v`.
+    pub(crate) verbosity: u8,
+    /// `--validate`.
+    pub(crate) validate: bool,
+    /// `--gpulet-socket`.
+    pub(crate) socket: PathBuf,
+    /// `--gpulet-socket-group`.
+    pub(crate) socket_group: Option<String>,
+    /// `--nvidia-driver-root`.
+    pub(crate) driver_root: PathBuf,
+    /// `--nvidia-dev-root`; the driver root when not given.
+    pub(crate) dev_root: PathBuf,
+    /// `--nvml-library`.
+    pub(crate) nvml_library: Option<PathBuf>,
+    /// `--cdi-dir`.
+    pub(crate) cdi_dir: PathBuf,
+    /// `--pod-start-width`: 0 is unbounded.
+    pub(crate) start_width: Option<usize>,
+    /// Stock flags that stand for fields of the configuration, as a document laid over it.
+    pub(crate) overlay: Value,
+    /// Stock flags that were given and that this build does not act on.
+    pub(crate) ignored: Vec<&'static str>,
+}
+
+/// The command, for parsing and for `--help`.
+pub(crate) fn command() -> Command {
+    let mut command = Command::new("gpulet")
+        .version(crate::version::VERSION)
+        .about("Node agent for GPU machines: a kubelet with the NVIDIA GPU stack built in")
+        .after_help(
+            "Flags of the stock kubelet that are not listed are accepted, too. Those that name a field of \
+             the configuration\noutrank it; the others are named in a warning.\n\n\
+             Look at a running agent with `gpuctl status`. Check files without starting anything with \
+             `gpulet --validate --config FILE`.",
+        )
+        .disable_version_flag(true)
+        .arg(
+            Arg::new("version")
+                .long("version")
+                .action(ArgAction::Version)
+                .help("Print the version and exit"),
+        );
+    for flag in STOCK.iter().chain(OWN) {
+        command = command.arg(argument(flag));
+    }
+    command
+}
+
+fn argument(flag: &Flag) -> Arg {
+    let argument = Arg::new(flag.name).help(flag.help).hide(flag.help.is_empty());
+    let argument = match flag.name.len() {
+        1 => argument.short(flag.name.chars().next().unwrap_or('v')),
+        _ => argument.long(flag.name),
+    };
+    match flag.kind {
+        // pflag's form: the flag alone means true, a value needs the equals sign.
+        Kind::Switch => argument
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true")
+            .value_parser(BoolishValueParser::new())
+            .action(ArgAction::Set),
+        Kind::Number => argument.value_parser(clap::value_parser!(i64)).allow_hyphen_values(true),
+        Kind::List | Kind::Pairs(_) => argument.action(ArgAction::Append),
+        Kind::Text => argument.value_parser(ValueParser::string()),
+    }
+}
+
+/// Reads the command line; prints help, version or a usage error and exits where clap says so.
+pub(crate) fn parse() -> Flags {
+    from_matches(&command().get_matches())
+}
+
+fn from_matches(matches: &ArgMatches) -> Flags {
+    let text = |name: &str| matches.get_one::<String>(name).cloned();
+    let path = |name: &str| text(name).map(PathBuf::from);
+    let path_or = |name: &str, default: &str| path(name).unwrap_or_else(|| default.into());
+    let number = |name: &str| matches.get_one::<i64>(name).copied();
+    let driver_root = path_or("nvidia-driver-root", "/");
+    let mut overlay = Value::Object(Map::new());
+    let mut ignored = Vec::new();
+    for flag in STOCK {
+        if matches.value_source(flag.name).is_none() {
+            continue;
+        }
+        match flag.use_ {
+            Use::Field(field) => set(&mut overlay, field, value_of(matches, flag)),
+            Use::Ignored => ignored.push(flag.name),
+            Use::Own => {}
+        }
+    }
+    Flags {
+        config: path("config"),
+        config_dir: path("config-dir"),
+        root_dir: path_or("root-dir", "/var/lib/kubelet"),
+        hostname_override: text("hostname-override"),
+        node_ip: text("node-ip").and_then(|list| list.split(',').next().map(str::to_owned)),
+        lock_file: path("lock-file"),
+        verbosity: number("v").and_then(|level| u8::try_from(level).ok()).unwrap_or(0),
+        validate: matches.get_one::<bool>("validate").copied().unwrap_or(false),
+        socket: path_or("gpulet-socket", "/run/gpulet/gpulet.sock"),
+        socket_group: text("gpulet-socket-group"),
+        dev_root: path("nvidia-dev-root").unwrap_or_else(|| driver_root.clone()),
+        driver_root,
+        nvml_library: path("nvml-library"),
+        cdi_dir: path_or("cdi-dir", "/var/run/cdi"),
+        start_width: number("pod-start-width").and_then(|width| usize::try_from(width).ok()),
+        overlay,
+        ignored,
+    }
+}
+
+fn value_of(matches: &ArgMatches, flag: &Flag) -> Value {
+    let words = || {
+        matches
+            .get_many::<String>(flag.name)
+            .into_iter()
+            .flatten()
+            .flat_map(|value| value.split(','))
+            .map(str::trim)
+            .filter(|word| !word.is_empty())
+    };
+    match flag.kind {
+        Kind::Switch => json!(matches.get_one::<bool>(flag.name)),
+        Kind::Number => json!(matches.get_one::<i64>(flag.name)),
+        Kind::Text => json!(matches.get_one::<String>(flag.name)),
+        Kind::List => json!(words().collect::<Vec<_>>()),
+        Kind::Pairs(separator) => Value::Object(
+            words()
+                .map(|word| {
+                    let (key, value) = word.split_once(separator).unwrap_or((word, ""));
+                    // Feature gates are booleans in the configuration, everything else is text.
+                    let value = match value {
+                        "true" => json!(true),
+                        "false" => json!(false),
+                        other => json!(other),
+                    };
+                    (key.to_owned(), value)
+                })
+                .collect(),
+        ),
+    }
+}
+
+/// Puts a value at a dotted path.
+fn set(document: &mut Value, path: &str, value: Value) {
+    match path.split_once('.') {
+        None => document[path] = value,
+        Some((first, rest)) => {
+            if !document[first].is_object() {
+                document[first] = Value::Object(Map::new());
+            }
+            set(&mut document[first], rest, value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

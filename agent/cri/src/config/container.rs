@@ -1,0 +1,143 @@
+//! The container's configuration.
+
+use agent_core::expand;
+use agent_loops::ports::{ContainerSpec, PreparedMount, Propagation};
+use proto::cri::{
+    CdiDevice, ContainerConfig, ContainerMetadata, CreateContainerRequest, Device, ImageSpec,
+    LinuxContainerConfig, Mount, MountPropagation,
+};
+
+use super::env::Environment;
+use super::error::ConfigError;
+use super::input::PodInput;
+use super::kernel::Kernel;
+use super::resources::resources;
+use super::sandbox;
+use super::security::security;
+use super::settings::NodeSettings;
+use crate::labels;
+
+/// The request to make a container. `cdi`: the runtime resolves CDI device names; otherwise devices
+/// are spelled out.
+pub(crate) fn container_request(
+    spec: &ContainerSpec,
+    node: &NodeSettings,
+    kernel: &Kernel,
+    cdi: bool,
+) -> Result<CreateContainerRequest, ConfigError> {
+    let pod = PodInput::new(&spec.pod, &spec.prepared, node)?;
+    Ok(CreateContainerRequest {
+        pod_sandbox_id: spec.sandbox.to_string(),
+        config: Some(config(&pod, spec, kernel, cdi)?),
+        sandbox_config: Some(sandbox::of(&pod, spec.sandbox_attempt)?),
+    })
+}
+
+fn config(
+    pod: &PodInput<'_>,
+    spec: &ContainerSpec,
+    kernel: &Kernel,
+    cdi: bool,
+) -> Result<ContainerConfig, ConfigError> {
+    let container = pod.container(spec.container.as_str())?;
+    let name = || container.name.clone();
+    let environment = Environment::of(pod, container, &spec.ips, &spec.grants, cdi)?;
+    let expanded = |words: &Option<Vec<String>>| -> Vec<String> {
+        let words = words.iter().flatten();
+        words
+            .map(|word| expand(word, |variable| environment.get(variable)))
+            .collect()
+    };
+    let image = ImageSpec {
+        image: spec.image.reference.clone(),
+        user_specified_image: container.image.clone().unwrap_or_default(),
+        ..Default::default()
+    };
+    Ok(ContainerConfig {
+        metadata: Some(ContainerMetadata {
+            name: name(),
+            attempt: spec.attempt,
+        }),
+        image: Some(image),
+        command: expanded(&container.command),
+        args: expanded(&container.args),
+        working_dir: container.working_dir.clone().unwrap_or_default(),
+        mounts: mounts(spec, cdi),
+        devices: if cdi { Vec::new() } else { devices(spec) },
+        cdi_devices: if cdi { cdi_devices(spec) } else { Vec::new() },
+        labels: labels::of_container(pod.want, &container.name),
+        annotations: labels::annotations_of_container(
+            pod.want,
+            pod.metadata,
+            container,
+            spec.attempt,
+            &spec
+                .grants
+                .iter()
+                .flat_map(|grant| &grant.devices)
+                .collect::<Vec<_>>(),
+        ),
+        log_path: format!("{}/{}.log", container.name, spec.attempt),
+        stdin: container.stdin.unwrap_or(false),
+        stdin_once: container.stdin_once.unwrap_or(false),
+        tty: container.tty.unwrap_or(false),
+        linux: Some(LinuxContainerConfig {
+            resources: Some(resources(pod, container, kernel)?),
+            security_context: Some(security(pod, container, &spec.image, kernel)?),
+        }),
+        envs: environment.into_pairs(),
+        ..Default::default()
+    })
+}
+
+fn mounts(spec: &ContainerSpec, cdi: bool) -> Vec<Mount> {
+    let mut mounts: Vec<Mount> = spec.own.mounts.iter().map(mount).collect();
+    if !cdi {
+        let plain = spec.grants.iter().flat_map(|grant| &grant.plain.mounts);
+        mounts.extend(plain.map(|(host_path, container_path)| Mount {
+            container_path: container_path.clone(),
+            host_path: host_path.clone(),
+            readonly: true,
+            ..Default::default()
+        }));
+    }
+    mounts
+}
+
+fn mount(prepared: &PreparedMount) -> Mount {
+    let propagation = match prepared.propagation {
+        Propagation::Private => MountPropagation::PropagationPrivate,
+        Propagation::HostToContainer => MountPropagation::PropagationHostToContainer,
+        Propagation::Bidirectional => MountPropagation::PropagationBidirectional,
+    };
+    Mount {
+        container_path: prepared.container_path.clone(),
+        host_path: prepared.host_path.to_string_lossy().into_owned(),
+        readonly: prepared.read_only,
+        recursive_read_only: prepared.recursive_read_only,
+        propagation: propagation.into(),
+        ..Default::default()
+    }
+}
+
+fn devices(spec: &ContainerSpec) -> Vec<Device> {
+    let nodes = spec.grants.iter().flat_map(|grant| &grant.plain.nodes);
+    let device = |(host_path, container_path, permissions): &(String, String, String)| Device {
+        container_path: container_path.clone(),
+        host_path: host_path.clone(),
+        permissions: permissions.clone(),
+    };
+    nodes.map(device).collect()
+}
+
+fn cdi_devices(spec: &ContainerSpec) -> Vec<CdiDevice> {
+    let names = spec.grants.iter().flat_map(|grant| &grant.cdi);
+    names
+        .map(|name| CdiDevice {
+            name: name.to_string(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

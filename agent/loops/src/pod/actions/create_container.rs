@@ -1,0 +1,84 @@
+//! `CreateContainer`: everything about a container but its first process.
+
+use agent_core::{ContainerName, Fail, Outcome};
+
+use super::{Answer, Gain, Job, hold_devices};
+use crate::ports::{ContainerSpec, DeviceGrant, DeviceRefusal, ImageFacts};
+
+pub(super) async fn run(job: &Job, name: &ContainerName, attempt: u32) -> Answer {
+    let about = job.about(name);
+    match create(job, name, attempt).await {
+        Ok(outcome) => {
+            job.around
+                .events
+                .normal(about, "Created", "Container created");
+            Ok((outcome, Gain::Nothing))
+        }
+        Err(fail) => {
+            // Somebody may have removed the image; the next try asks the runtime again.
+            job.around.images.forget(&job.container(name)?.image);
+            Err(job.told(about, "Failed", "Error", fail))
+        }
+    }
+}
+
+async fn create(job: &Job, name: &ContainerName, attempt: u32) -> Result<Outcome, Fail> {
+    let sandbox = job
+        .sandbox
+        .as_ref()
+        .ok_or_else(|| Fail::gone("SandboxMissing", "the pod's sandbox is gone"))?;
+    let pod = job.want()?.clone();
+    let (prepared, ips) = (job.prepared().await?, job.ips());
+    let host = &job.around.doors.host;
+    let own = host
+        .prepare_container(&pod, &prepared, name, attempt, &ips)
+        .await?;
+    let spec = ContainerSpec {
+        pod,
+        container: name.clone(),
+        attempt,
+        sandbox: sandbox.id.clone(),
+        sandbox_attempt: sandbox.attempt,
+        ips,
+        prepared,
+        own,
+        image: image(job, name).await?,
+        grants: grants(job, name).await?,
+    };
+    job.around
+        .doors
+        .runtime
+        .create_container(&spec)
+        .await
+        .map(Outcome::Container)
+}
+
+async fn image(job: &Job, name: &ContainerName) -> Result<ImageFacts, Fail> {
+    match job.kit.images.get(name) {
+        Some(facts) => Ok(facts.clone()),
+        None => {
+            let container = job.container(name)?;
+            job.around
+                .images
+                .ensure(&job.about(name), &container.image, container.pull)
+                .await
+        }
+    }
+}
+
+async fn grants(job: &Job, name: &ContainerName) -> Result<Vec<DeviceGrant>, Fail> {
+    let all = match &job.kit.grants {
+        Some(grants) => grants.clone(),
+        None => hold_devices::grants(job)
+            .await?
+            .map_err(|refusal| match refusal {
+                DeviceRefusal::Wait { reason, message }
+                | DeviceRefusal::Never { reason, message } => Fail::retry(reason, message),
+            })?,
+    };
+    Ok(all
+        .iter()
+        .filter(|grant| grant.container == *name)
+        .cloned()
+        .collect())
+}

@@ -1,0 +1,116 @@
+//! Events about a pod that come from the plan, in the stock kubelet's words.
+
+use agent_core::{Action, ContainerName, ContainerState, ContainerStatus, PodStatus, Step, Why};
+
+use super::PodTask;
+use crate::events::{EventKind, Subject};
+use crate::snapshot::PodSnapshot;
+
+impl PodTask {
+    /// A step begins.
+    pub(super) fn tell_step(&self, step: &Step) {
+        let events = &self.around.events;
+        match (&step.action, &step.why) {
+            (
+                Action::PreStop { container, id, .. } | Action::StopContainer { container, id, .. },
+                why,
+            ) if !self.memory.stopping.contains_key(id) => {
+                events.normal(
+                    self.container(container),
+                    "Killing",
+                    killing(container, why),
+                );
+            }
+            (Action::CreateSandbox { .. }, Why::SandboxBroken { what }) => {
+                let text = "Pod sandbox changed, it will be killed and re-created.".to_owned();
+                let why = Some((*what).to_owned());
+                events.record(EventKind::Normal, self.pod(), "SandboxChanged", text, why);
+            }
+            _ => {}
+        }
+    }
+
+    /// The pod shows something new.
+    pub(super) fn tell_change(&self, old: Option<&PodSnapshot>, new: &PodSnapshot) {
+        let old = old.map(|old| &old.status);
+        for container in new.status.init.iter().chain(&new.status.containers) {
+            let before = old.and_then(|old| find(old, &container.name));
+            if waiting(container) != before.and_then(waiting) {
+                self.tell_waiting(container);
+            }
+        }
+        let phase = new.status.phase;
+        if old.is_none_or(|old| old.phase != phase) {
+            let reason = &new.status.reason;
+            tracing::info!(pod = %self.name, uid = %self.uid, ?phase, reason, "pod changed phase");
+        }
+    }
+
+    fn tell_waiting(&self, container: &ContainerStatus) {
+        let ContainerState::Waiting { reason, message } = &container.state else {
+            return;
+        };
+        let (events, about) = (&self.around.events, self.container(&container.name));
+        match reason.as_str() {
+            "CrashLoopBackOff" => {
+                let text = format!(
+                    "Back-off restarting failed container {} in pod {}_{}({})",
+                    container.name, self.name.name, self.name.namespace, self.uid
+                );
+                events.warning(about, "BackOff", text);
+            }
+            "ImagePullBackOff" => {
+                events.normal(about.clone(), "BackOff", message.clone());
+                events.warning(about, "Failed", "Error: ImagePullBackOff");
+            }
+            _ => {}
+        }
+    }
+
+    fn pod(&self) -> Subject {
+        Subject::Pod {
+            uid: self.uid.clone(),
+            name: self.name.clone(),
+        }
+    }
+
+    fn container(&self, container: &ContainerName) -> Subject {
+        let (uid, name) = (self.uid.clone(), self.name.clone());
+        Subject::Container {
+            uid,
+            name,
+            container: container.clone(),
+        }
+    }
+}
+
+fn find<'a>(status: &'a PodStatus, name: &ContainerName) -> Option<&'a ContainerStatus> {
+    status
+        .init
+        .iter()
+        .chain(&status.containers)
+        .find(|each| each.name == *name)
+}
+
+fn waiting(container: &ContainerStatus) -> Option<&str> {
+    match &container.state {
+        ContainerState::Waiting { reason, .. } => Some(reason),
+        ContainerState::Running { .. } | ContainerState::Terminated(_) => None,
+    }
+}
+
+fn killing(container: &ContainerName, why: &Why) -> String {
+    match why {
+        Why::LivenessFailed => {
+            format!("Container {container} failed liveness probe, will be restarted")
+        }
+        Why::StartupFailed => {
+            format!("Container {container} failed startup probe, will be restarted")
+        }
+        Why::DefinitionChanged => {
+            format!("Container {container} definition changed, will be restarted")
+        }
+        Why::PostStartFailed => "FailedPostStartHook".to_owned(),
+        _ => format!("Stopping container {container}"),
+    }
+}

@@ -1,0 +1,157 @@
+//! The host, as the loops need it: directories, volumes, cgroups, logs, files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use agent_core::{ContainerName, Fail, HttpGet, PodUid};
+use async_trait::async_trait;
+
+use super::WantedPod;
+
+/// Door to this host. Every call may be repeated without harm.
+#[async_trait]
+pub trait Host: Send + Sync + std::fmt::Debug + 'static {
+    /// Makes directories, cgroup and volumes of a pod.
+    async fn prepare_pod(&self, pod: &WantedPod) -> Result<PreparedPod, Fail>;
+    /// Makes what one container instance needs: log directory, hosts file, termination file, sub-paths.
+    async fn prepare_container(
+        &self,
+        pod: &WantedPod,
+        prepared: &PreparedPod,
+        container: &ContainerName,
+        attempt: u32,
+        ips: &[String],
+    ) -> Result<PreparedContainer, Fail>;
+    /// Unmounts volumes, removes cgroup and directories. Never deletes across a mount.
+    async fn clean_pod(&self, uid: &PodUid) -> Result<(), Fail>;
+    /// Pods that have left something on this host: directories or cgroups.
+    async fn leftovers(&self) -> Result<BTreeSet<PodUid>, Fail>;
+    /// Termination message of an ended container instance, limited as the stock kubelet does.
+    /// `failed`: the last log lines may stand in for it if the container says so.
+    async fn termination_message(
+        &self,
+        pod: &WantedPod,
+        container: &ContainerName,
+        attempt: u32,
+        failed: bool,
+    ) -> Result<String, Fail>;
+    /// Removes log files: of one instance, or of the whole pod.
+    async fn remove_logs(
+        &self,
+        pod: &LogOwner,
+        instance: Option<(&ContainerName, u32)>,
+    ) -> Result<(), Fail>;
+    /// Rotates the log file of a running container if it is over the limit. True: it was renamed,
+    /// so the runtime has to open it anew.
+    async fn rotate_log(
+        &self,
+        pod: &LogOwner,
+        container: &ContainerName,
+        attempt: u32,
+    ) -> Result<bool, Fail>;
+}
+
+/// Whose logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogOwner {
+    /// Namespace.
+    pub namespace: String,
+    /// Pod name.
+    pub name: String,
+    /// UID.
+    pub uid: PodUid,
+}
+
+/// What the host made ready for a pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PreparedPod {
+    /// `<podLogsDir>/<namespace>_<name>_<uid>`.
+    pub log_directory: PathBuf,
+    /// cgroup parent as the runtime wants it, for instance `/kubepods/burstable/pod<uid>`.
+    pub cgroup_parent: String,
+    /// Host path of each volume by name. Volumes that the runtime provides (image) are missing.
+    pub volumes: BTreeMap<String, PathBuf>,
+    /// The node's resolver configuration, as read from `resolvConf`.
+    pub resolver: ResolverConfig,
+}
+
+/// Content of a resolv.conf.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResolverConfig {
+    /// `nameserver` lines.
+    pub servers: Vec<String>,
+    /// Words of the last `search` line.
+    pub searches: Vec<String>,
+    /// Words of the last `options` line.
+    pub options: Vec<String>,
+}
+
+/// What the host made ready for one container instance.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PreparedContainer {
+    /// All bind mounts, volumes with sub-paths resolved, hosts file, termination file.
+    pub mounts: Vec<PreparedMount>,
+}
+
+/// One bind mount.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreparedMount {
+    /// Source on the host.
+    pub host_path: PathBuf,
+    /// Target in the container.
+    pub container_path: String,
+    /// Read-only.
+    pub read_only: bool,
+    /// Recursively read-only.
+    pub recursive_read_only: bool,
+    /// Propagation.
+    pub propagation: Propagation,
+}
+
+/// Mount propagation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Propagation {
+    /// Private.
+    #[default]
+    Private,
+    /// `HostToContainer`.
+    HostToContainer,
+    /// `Bidirectional`.
+    Bidirectional,
+}
+
+/// Asks a pod over the network, for probes and hooks.
+#[async_trait]
+pub trait Asker: Send + Sync + std::fmt::Debug + 'static {
+    /// HTTP GET. Success is 200 to 399; the answer carries the status line and the start of the body.
+    async fn http(
+        &self,
+        get: &HttpGet,
+        ip: &str,
+        timeout: std::time::Duration,
+    ) -> Result<Answer, Fail>;
+    /// A TCP connection.
+    async fn tcp(
+        &self,
+        host: &str,
+        port: u16,
+        timeout: std::time::Duration,
+    ) -> Result<Answer, Fail>;
+    /// gRPC health check.
+    async fn grpc(
+        &self,
+        ip: &str,
+        port: u16,
+        service: &str,
+        timeout: std::time::Duration,
+    ) -> Result<Answer, Fail>;
+}
+
+/// What came back. An `Err` of the call means that asking itself failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The check passed.
+    pub success: bool,
+    /// What was seen, for the event.
+    pub detail: String,
+}

@@ -1,0 +1,312 @@
+//! Owner of the roster: which pods there are, which one starts, stops or waits.
+//!
+//! What is wanted and what the runtime shows are compared by `core::roster`; a pod's own affairs are
+//! its task's. Nothing here waits for anything but the next input.
+
+mod found;
+mod reconcile;
+mod route;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent_core::{PodName, PodUid, Stop, Time};
+use base_daemon::{DrainGuard, Hold};
+use futures::StreamExt;
+use futures::stream::{BoxStream, SelectAll};
+use tokio::sync::{mpsc, watch};
+use tokio::task::{Id, JoinError, JoinSet};
+
+use crate::agent::Source;
+use crate::around::Around;
+use crate::events::Subject;
+use crate::mailbox::Mailbox;
+use crate::pleg::RuntimeNews;
+use crate::pod::{PodLetter, PodStart, PodTask};
+use crate::ports::{SourceSnapshot, WantedPod};
+use crate::problems::ProblemBoard;
+use crate::snapshot::{PodBoard, PodChanges};
+use crate::startup::{FirstLook, Live, Observed, Recalled};
+
+use found::{Found, Leftovers};
+
+/// First and longest delay before the task of a pod that panicked begins anew.
+const RESTART: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+
+/// The owner task.
+#[derive(Debug)]
+pub(crate) struct Supervisor {
+    around: Arc<Around>,
+    problems: ProblemBoard,
+    sources: Vec<SourceState>,
+    stage: Stage,
+    entries: BTreeMap<PodUid, Entry>,
+    /// In the runtime or on the host, without a task.
+    found: BTreeMap<PodUid, Found>,
+    /// When pods that are gone were gone: listings begun before may still show them.
+    gone: BTreeMap<PodUid, Time>,
+    tasks: JoinSet<()>,
+    task_of: HashMap<Id, PodUid>,
+    leftovers: JoinSet<Leftovers>,
+    arrivals: u64,
+    board: PodBoard,
+    publish: watch::Sender<Arc<PodBoard>>,
+    /// Dropped when every source has reported.
+    syncing: Option<Hold>,
+}
+
+#[derive(Debug)]
+struct SourceState {
+    name: &'static str,
+    latest: Option<SourceSnapshot>,
+}
+
+/// How far start-up is.
+#[derive(Debug)]
+enum Stage {
+    /// Sources have yet to report.
+    Observed(Observed),
+    /// Removing is allowed.
+    Live(Live),
+    /// Between the two, never seen from outside.
+    Climbing,
+}
+
+/// A pod with a task.
+#[derive(Debug)]
+struct Entry {
+    name: PodName,
+    want: Option<WantedPod>,
+    stop: Option<Stop>,
+    mailbox: Mailbox<PodLetter>,
+    /// Pods are told of devices in the order they came.
+    arrival: u64,
+    /// Since when it has its task: looks begun earlier may show another life of the same pod.
+    since: Time,
+    panics: u32,
+}
+
+/// Everything that reaches the supervisor.
+#[derive(Debug)]
+enum AgentInput {
+    /// A source has new content.
+    Source(usize, SourceSnapshot),
+    /// The runtime shows something.
+    Runtime(RuntimeNews),
+    /// Pods show something new.
+    Pods(PodChanges),
+    /// A pod task ended.
+    PodEnded(Result<(Id, ()), JoinError>),
+    /// The host was searched for pods of the past.
+    Leftovers(Leftovers),
+    /// A refusal of devices might turn into a grant.
+    DevicesChanged,
+    /// The agent ends.
+    Ending,
+}
+
+/// Where inputs come from.
+pub(crate) struct Inputs {
+    sources: SelectAll<BoxStream<'static, (usize, SourceSnapshot)>>,
+    news: mpsc::Receiver<RuntimeNews>,
+    devices: watch::Receiver<u64>,
+    drain: DrainGuard,
+}
+
+impl Inputs {
+    /// A source that ends without having reported keeps the agent from removing anything.
+    pub(crate) fn new(
+        sources: Vec<Source>,
+        news: mpsc::Receiver<RuntimeNews>,
+        devices: watch::Receiver<u64>,
+        drain: DrainGuard,
+    ) -> Self {
+        let streams = sources.into_iter().enumerate().map(|(index, source)| {
+            let mut receiver = source.snapshots;
+            // What was reported before the agent began counts, too.
+            receiver.mark_changed();
+            let snapshots = futures::stream::unfold(receiver, |mut receiver| async move {
+                receiver.changed().await.ok()?;
+                let latest = receiver.borrow_and_update().clone();
+                Some((latest, receiver))
+            });
+            let some = snapshots.filter_map(std::future::ready);
+            some.map(move |snapshot| (index, snapshot)).boxed()
+        });
+        Self {
+            sources: streams.collect(),
+            news,
+            devices,
+            drain,
+        }
+    }
+
+    /// Climbs to the first look. `None`: the agent ends before that.
+    pub(crate) async fn first_look(&mut self, recalled: Recalled) -> Option<(Observed, FirstLook)> {
+        // Each arm is cancelled for good when the other one is ready.
+        tokio::select! {
+            look = recalled.observe(&mut self.news) => look,
+            () = self.drain.ending() => None,
+        }
+    }
+}
+
+/// What the supervisor is made of.
+pub(crate) struct Parts {
+    pub(crate) around: Arc<Around>,
+    pub(crate) problems: ProblemBoard,
+    pub(crate) sources: Vec<&'static str>,
+    pub(crate) publish: watch::Sender<Arc<PodBoard>>,
+    pub(crate) syncing: Hold,
+}
+
+impl Supervisor {
+    /// A supervisor that knows what the runtime showed first.
+    pub(crate) fn new(parts: Parts, observed: Observed, look: FirstLook) -> Self {
+        let source = |name| SourceState { name, latest: None };
+        let mut supervisor = Self {
+            around: parts.around,
+            problems: parts.problems,
+            sources: parts.sources.into_iter().map(source).collect(),
+            stage: Stage::Observed(observed),
+            entries: BTreeMap::new(),
+            found: BTreeMap::new(),
+            gone: BTreeMap::new(),
+            tasks: JoinSet::new(),
+            task_of: HashMap::new(),
+            leftovers: JoinSet::new(),
+            arrivals: 0,
+            board: PodBoard::new(),
+            publish: parts.publish,
+            syncing: Some(parts.syncing),
+        };
+        supervisor.listed(look.at, look.pods);
+        for news in look.early {
+            supervisor.hear(news);
+        }
+        supervisor
+    }
+
+    /// Runs until the agent ends. Containers are left as they are.
+    pub(crate) async fn run(mut self, mut inputs: Inputs) {
+        // Without sources everything has been reported.
+        self.climb();
+        self.reconcile();
+        loop {
+            match self.next(&mut inputs).await {
+                AgentInput::Source(index, snapshot) => self.take_source(index, snapshot),
+                AgentInput::Runtime(news) => self.hear(news),
+                AgentInput::Pods(changes) => self.show(changes),
+                AgentInput::PodEnded(result) => self.pod_ended(result),
+                AgentInput::Leftovers(uids) => self.take_leftovers(uids),
+                AgentInput::DevicesChanged => self.wake_waiting(),
+                AgentInput::Ending => break,
+            }
+        }
+        for entry in self.entries.values() {
+            entry.mailbox.put(|letter| letter.ending = true);
+        }
+        while self.tasks.join_next().await.is_some() {}
+    }
+
+    async fn next(&mut self, inputs: &mut Inputs) -> AgentInput {
+        // Each arm is cancelled when another one is ready, and loses nothing by it.
+        tokio::select! {
+            // A stream gives an item only when it is ready.
+            Some((index, snapshot)) = inputs.sources.next() => AgentInput::Source(index, snapshot),
+            // The news stay in the channel.
+            Some(news) = inputs.news.recv() => AgentInput::Runtime(news),
+            // The letter stays in the box.
+            changes = self.around.board.take() => AgentInput::Pods(changes),
+            // The result stays in the set.
+            Some(ended) = self.tasks.join_next_with_id() => AgentInput::PodEnded(ended),
+            // Likewise.
+            Some(Ok(uids)) = self.leftovers.join_next() => AgentInput::Leftovers(uids),
+            // The change stays marked as unseen.
+            Ok(()) = inputs.devices.changed() => AgentInput::DevicesChanged,
+            // May be awaited again.
+            () = inputs.drain.ending() => AgentInput::Ending,
+        }
+    }
+
+    fn show(&mut self, changes: PodChanges) {
+        // A pod that has just ended may still have something in the box.
+        let known = changes
+            .into_iter()
+            .filter(|(uid, _)| self.entries.contains_key(uid));
+        self.board.extend(known);
+        self.publish();
+    }
+
+    fn publish(&self) {
+        self.publish.send_replace(Arc::new(self.board.clone()));
+    }
+
+    fn wake_waiting(&self) {
+        let mut entries: Vec<_> = self.entries.values().collect();
+        entries.sort_by_key(|entry| entry.arrival);
+        for entry in entries {
+            entry.mailbox.put(|letter| letter.devices_changed = true);
+        }
+    }
+
+    /// Gives a pod its task. `delay`: the one before panicked, so wait and look anew.
+    fn begin(&mut self, start: PodStart, mailbox: Mailbox<PodLetter>, delay: Option<Duration>) {
+        let (uid, around) = (start.uid.clone(), Arc::clone(&self.around));
+        let handle = match delay {
+            // Drawing the place here keeps the order of the source.
+            None => self.tasks.spawn(PodTask::new(around, mailbox, start).run()),
+            Some(delay) => self.tasks.spawn(async move {
+                tokio::time::sleep(delay).await;
+                PodTask::looking(around, mailbox, start).await.run().await;
+            }),
+        };
+        self.task_of.insert(handle.id(), uid);
+    }
+
+    fn pod_ended(&mut self, result: Result<(Id, ()), JoinError>) {
+        let id = result.as_ref().map_or_else(JoinError::id, |(id, ())| *id);
+        let Some(uid) = self.task_of.remove(&id) else {
+            return;
+        };
+        match result {
+            Ok(_) => {
+                self.entries.remove(&uid);
+                self.board.remove(&uid);
+                self.gone.insert(uid, self.around.now());
+                self.publish();
+                self.reconcile();
+            }
+            Err(error) => self.begin_anew(&uid, &error),
+        }
+    }
+
+    /// A fault in the task of one pod ends neither the agent nor the pod's containers.
+    fn begin_anew(&mut self, uid: &PodUid, error: &JoinError) {
+        let Some(entry) = self.entries.get_mut(uid) else {
+            return;
+        };
+        let (base, cap) = RESTART;
+        let delay = base.saturating_mul(1 << entry.panics.min(10)).min(cap);
+        entry.panics += 1;
+        tracing::error!(pod = %entry.name, %uid, %error, "pod task panicked");
+        let about = Subject::Pod {
+            uid: uid.clone(),
+            name: entry.name.clone(),
+        };
+        let message = "A fault in this program ended the task of this pod; its containers go on and \
+                       it begins anew. Please report it with the log";
+        self.around.events.warning(about, "InternalError", message);
+        let start = PodStart {
+            uid: uid.clone(),
+            name: entry.name.clone(),
+            want: entry.want.clone(),
+            stop: entry.stop,
+            seen: None,
+            touched: false,
+        };
+        let mailbox = entry.mailbox.clone();
+        self.begin(start, mailbox, Some(delay));
+    }
+}

@@ -1,0 +1,33 @@
+//! Where log lines go and how much of them.
+
+use tracing_subscriber::EnvFilter;
+
+/// Shape of log lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Starts logging to standard error. `verbosity` is klog's `-v`: 0 to 2 is info, 3 and 4 debug, 5 and
+/// more trace. The environment variable `GPULET_LOG` (tracing's filter syntax) outranks it.
+/// A second call changes nothing.
+pub fn start_logging(format: LogFormat, verbosity: u8) {
+    let level = match verbosity {
+        0..=2 => "info",
+        3 | 4 => "debug",
+        _ => "trace",
+    };
+    // Transport crates are quiet unless asked: their debug lines would drown ours.
+    let default = format!("{level},h2=info,hyper=info,tonic=info,tower=info,rustls=info");
+    let filter =
+        EnvFilter::try_from_env("GPULET_LOG").unwrap_or_else(|_| EnvFilter::new(default));
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let outcome = match format {
+        LogFormat::Text => builder.with_ansi(false).try_init(),
+        LogFormat::Json => builder.json().flatten_event(true).try_init(),
+    };
+    drop(outcome);
+}

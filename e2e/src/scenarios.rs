@@ -1,0 +1,115 @@
+//! The scenarios by name. The ones that take longest stand first, so that the run ends evenly.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use e2e::{Node, full_name, openable, until};
+use proto::gpulet::Pod;
+
+mod bad_manifests;
+mod bad_state_file;
+mod containerd_restart;
+mod cri_calls;
+mod dice;
+mod first_pod;
+mod gpu_pods;
+mod hang_costs_one_gpu;
+mod harness;
+mod late_driver;
+mod lifecycle;
+mod no_cdi_runtime;
+mod pynvml;
+mod restart_keeps_pods;
+mod second_kubelet;
+mod topology;
+
+type Running = Pin<Box<dyn Future<Output = Result<()>>>>;
+
+/// A named test with nodes of its own.
+pub(crate) struct Scenario {
+    /// As `make e2e S=<name>` takes it.
+    pub(crate) name: &'static str,
+    /// Runs it.
+    pub(crate) run: fn() -> Running,
+}
+
+macro_rules! scenarios {
+    ($($name:literal => $module:ident,)*) => {
+        pub(crate) const SCENARIOS: &[Scenario] = &[
+            $(Scenario { name: $name, run: || Box::pin($module::run()) },)*
+        ];
+    };
+}
+
+scenarios! {
+    "restart-keeps-pods" => restart_keeps_pods,
+    "lifecycle" => lifecycle,
+    "hang-costs-one-gpu" => hang_costs_one_gpu,
+    "bad-state-file" => bad_state_file,
+    "late-driver" => late_driver,
+    "topology" => topology,
+    "no-cdi-runtime" => no_cdi_runtime,
+    "containerd-restart" => containerd_restart,
+    "bad-manifests" => bad_manifests,
+    "gpu-pods" => gpu_pods,
+    "cri-calls" => cri_calls,
+    "first-pod" => first_pod,
+    "second-kubelet" => second_kubelet,
+    "pynvml" => pynvml,
+    "harness" => harness,
+}
+
+/// A pod starts in 0.3 s on a quiet machine; this is for a busy one.
+const POD_LIMIT: Duration = Duration::from_secs(30);
+/// GPUs of the machine profile that most scenarios use.
+const GPUS: u32 = 8;
+
+/// Waits until the container `main` of the static pod runs and gives its id.
+async fn running(node: &Node, pod: &str) -> Result<String> {
+    let pod = full_name(pod);
+    let what = format!("a running container main in {pod}");
+    until(&what, POD_LIMIT, async || {
+        Ok(node.cri().running(&pod, "main").await?.id)
+    })
+    .await
+}
+
+/// Waits until the static pod has no ready sandbox and no folder any more.
+async fn gone(node: &Node, pod: &str) -> Result<()> {
+    let pod = full_name(pod);
+    until(&format!("the end of {pod}"), POD_LIMIT, async || {
+        let ready = node.cri().ready_pods().await?;
+        ensure!(!ready.contains(&pod), "its sandbox is ready");
+        Ok(())
+    })
+    .await
+}
+
+/// The GPUs that the container `main` of a running static pod may open.
+async fn gpus_of(node: &Node, pod: &str) -> Result<std::collections::BTreeSet<u32>> {
+    let id = node.cri().running(&full_name(pod), "main").await?.id;
+    openable(node.cri(), &id, GPUS)
+        .await
+        .with_context(|| format!("looking into {pod}"))
+}
+
+/// Waits until the agent's account of the static pod (phase, reasons, next steps) has all of `words`.
+async fn told(node: &Node, pod: &str, words: &[&str]) -> Result<Pod> {
+    let api = node.agent.api()?;
+    until(
+        &format!("{words:?} about the pod {pod}"),
+        POD_LIMIT,
+        async || {
+            let pod = api.pod(pod).await?;
+            let account = format!("{pod:?}");
+            let missing: Vec<_> = words
+                .iter()
+                .filter(|word| !account.contains(**word))
+                .collect();
+            ensure!(missing.is_empty(), "{missing:?} not in {account}");
+            Ok(pod)
+        },
+    )
+    .await
+}

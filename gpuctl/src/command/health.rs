@@ -1,0 +1,32 @@
+//! `gpuctl health`
+
+use serde::Serialize;
+
+use super::{Done, Session, completeness};
+use crate::exit::Exit;
+use crate::record::{Machine, State, Verdict};
+use crate::view;
+
+#[derive(Serialize)]
+struct Health<'a> {
+    verdict: &'a Verdict,
+    #[serde(flatten)]
+    machine: &'a Machine,
+}
+
+pub(super) async fn run(session: &Session) -> Done {
+    let machine = session.source.machine().await;
+    let verdict = Verdict::of(&machine);
+    let health = Health {
+        verdict: &verdict,
+        machine: &machine,
+    };
+    session
+        .output
+        .show(&health, |screen| view::health(&machine, &verdict, screen))?;
+    match verdict.state {
+        State::Unhealthy | State::Degraded => Ok(Exit::Problem),
+        State::Unknown => Ok(Exit::Partial),
+        State::Healthy => Ok(completeness(&machine)),
+    }
+}

@@ -1,0 +1,14 @@
+//! The program itself, against a made-up agent and against the simulated NVML library.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod agent;
+mod cdi;
+mod direct;
+mod fake;
+#[path = "../../src/fixtures.rs"]
+mod fixtures;
+mod follow;
+mod plain;
+mod program;
+mod simulator;
