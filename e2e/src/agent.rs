@@ -1,5 +1,6 @@
 //! gpulet on a node: its configuration, its life, its manifests, and gpuctl asking it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -12,7 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::api::Api;
 use crate::bed::Bed;
-use crate::footprint::{Footprint, MARK};
+use crate::footprint::{Footprint, MARK, remove_cgroup};
 use crate::gpus::Gpus;
 use crate::netns::Netns;
 use crate::process::Process;
@@ -37,6 +38,7 @@ pub struct Agent {
     /// Added to its environment.
     pub environment: Vec<(String, String)>,
     process: Option<Process>,
+    killed: bool,
 }
 
 impl Agent {
@@ -49,6 +51,7 @@ impl Agent {
             arguments: Vec::new(),
             environment: Vec::new(),
             process: None,
+            killed: false,
         }
     }
 
@@ -208,6 +211,12 @@ clusterDomain: cluster.local
     /// SIGKILL.
     pub fn kill(&mut self) {
         self.process = None;
+        self.killed = true;
+    }
+
+    /// Whether it was ever killed, perhaps in the middle of a call to containerd.
+    pub(crate) fn was_killed(&self) -> bool {
+        self.killed
     }
 
     /// SIGTERM, and the end with code 0 within 10 s.
@@ -289,12 +298,17 @@ clusterDomain: cluster.local
             .into_iter()
             .filter(|mount| mount.starts_with(&root));
         left.extend(mounts.map(|mount| format!("mount {}", mount.display())));
-        let pods = self.footprint.cgroups().into_iter().filter(|cgroup| {
-            cgroup
-                .file_name()
-                .is_some_and(|name| name.to_string_lossy().starts_with("pod"))
+        // One line for a pod, not one for each hierarchy.
+        let names = self.footprint.cgroups().into_iter().filter_map(|cgroup| {
+            let name = cgroup.file_name()?.to_string_lossy().into_owned();
+            name.starts_with("pod").then_some(name)
         });
-        left.extend(pods.map(|cgroup| format!("cgroup {}", cgroup.display())));
+        left.extend(
+            names
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .map(|pod| format!("cgroup {pod}")),
+        );
         Ok(left)
     }
 
@@ -302,7 +316,7 @@ clusterDomain: cluster.local
     /// holds a pod cannot be removed and is an error.
     pub(crate) fn remove_cgroup_tree(&self) -> Result<()> {
         for cgroup in self.footprint.cgroups() {
-            fs::remove_dir(&cgroup).with_context(|| format!("removing {}", cgroup.display()))?;
+            remove_cgroup(&cgroup)?;
         }
         Ok(())
     }

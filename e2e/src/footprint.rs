@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -101,7 +102,7 @@ impl Footprint {
                 .with_context(|| format!("unmounting {}", mount.display()))?;
         }
         for cgroup in self.cgroups() {
-            fs::remove_dir(&cgroup).with_context(|| format!("removing {}", cgroup.display()))?;
+            remove_cgroup(&cgroup)?;
         }
         if netns::path(&self.name).exists() {
             netns::delete(&self.name)?;
@@ -220,6 +221,19 @@ impl Footprint {
                 let _ = kill_process(pid, Signal::KILL);
             }
             std::thread::yield_now();
+        }
+    }
+}
+
+/// A cgroup stays busy for a moment after its last process was killed: the kernel has that still to bury.
+pub(crate) fn remove_cgroup(cgroup: &Path) -> Result<()> {
+    let end = Instant::now() + KILL_LIMIT;
+    loop {
+        match fs::remove_dir(cgroup) {
+            Err(error) if error.kind() == ErrorKind::ResourceBusy && Instant::now() < end => {
+                std::thread::park_timeout(Duration::from_millis(5));
+            }
+            done => return done.with_context(|| format!("removing {}", cgroup.display())),
         }
     }
 }

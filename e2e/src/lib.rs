@@ -21,6 +21,7 @@ mod node;
 mod pods;
 mod process;
 mod proxy;
+mod shims;
 mod spec;
 mod wait;
 

@@ -20,7 +20,7 @@ use crate::gpus::Gpus;
 use crate::netns::Netns;
 use crate::process::tail;
 use crate::proxy::Proxy;
-use crate::wait;
+use crate::{shims, wait};
 
 /// What the names of all scenario nodes begin with.
 pub const PREFIX: &str = "gpulet-e2e-";
@@ -189,14 +189,20 @@ impl Node {
             self.drain().await.context("the agent left something")?;
         }
         self.cri().remove_all().await?;
-        let state = self.containerd.how().state();
+        let bundles = self
+            .containerd
+            .how()
+            .state()
+            .join("io.containerd.runtime.v2.task/k8s.io");
         wait::until("the last shim's end", DRAIN_LIMIT, async || {
-            let shims = fs::read_dir(state.join("io.containerd.runtime.v2.task/k8s.io"));
-            let shims = shims.map_or(0, Iterator::count);
-            ensure!(shims == 0, "{shims} are left");
+            let left = fs::read_dir(&bundles).map_or(0, Iterator::count);
+            ensure!(left == 0, "{left} bundles are left");
             Ok(())
         })
         .await?;
+        if self.agent.was_killed() {
+            shims::end_lost(&self.footprint, &bundles);
+        }
         let links = self.containerd.how().netns.pod_links()?;
         ensure!(
             links.is_empty(),
@@ -246,9 +252,9 @@ impl Node {
         self.agent.stop().await
     }
 
-    /// Ends of the logs, for a failure's report.
+    /// What is on the machine and the ends of the logs, for a failure's report.
     fn last_words(&self) -> String {
-        let mut report = String::new();
+        let mut report = self.footprint.traces().join("\n") + "\n";
         for (program, lines) in [("containerd", 15), ("gpulet", 40)] {
             let file = self.logs.join(format!("{program}-{}.log", self.count));
             report += &format!("--- {}\n{}\n", file.display(), tail(&file, lines));

@@ -92,7 +92,10 @@ pub(crate) async fn run(scenarios: Vec<&'static Scenario>) -> Result<ExitCode> {
         }
     }
     // A scenario that had to be killed could not clean up.
-    e2e::sweep(PREFIX)?;
+    if let Err(error) = e2e::sweep(PREFIX) {
+        failed += 1;
+        println!("FAIL  clean-up: {error:#}");
+    }
     println!("scenarios: {passed} passed, {failed} failed, {skipped} skipped");
     Ok(if failed == 0 {
         ExitCode::SUCCESS

@@ -20,36 +20,36 @@ use crate::source::Source;
 
 /// What every command works with.
 #[derive(Debug)]
-struct Session {
+struct Context {
     source: Source,
     output: Output,
 }
 
 /// Runs one command.
 pub(crate) async fn run(arguments: Arguments) -> Exit {
-    let common = arguments.common;
-    let session = Session {
+    let shared = arguments.shared;
+    let context = Context {
         source: Source::new(
-            common.socket,
-            common.nvml_library,
-            common.nvidia_driver_root,
+            shared.socket,
+            shared.nvml_library,
+            shared.nvidia_driver_root,
         ),
-        output: Output::new(common.output, common.no_color),
+        output: Output::new(shared.output, shared.no_color),
     };
     let done = match arguments.command.unwrap_or(Command::Status) {
-        Command::Status => status::run(&session).await,
-        Command::List => list::run(&session).await,
-        Command::Describe(Describe::Gpu { gpu }) => describe::run(&session, &gpu).await,
-        Command::Pods => pods::run(&session).await,
-        Command::Top { once } => top::run(&session, once).await,
-        Command::Explain(Explain::Pod { pod }) => explain::run(&session, &pod).await,
-        Command::Topo => topo::run(&session).await,
-        Command::Health => health::run(&session).await,
-        Command::Xid(Xid::Explain { code }) => xid::explain(&session, code),
-        Command::Xid(Xid::List) => xid::list(&session),
-        Command::Events { follow } => events::run(&session, follow).await,
-        Command::Cdi(Cdi::Show(folders)) => cdi::show(&session, &folders),
-        Command::Cdi(Cdi::Validate(folders)) => cdi::validate(&session, &folders),
+        Command::Status => status::run(&context).await,
+        Command::List => list::run(&context).await,
+        Command::Describe(Describe::Gpu { gpu }) => describe::run(&context, &gpu).await,
+        Command::Pods => pods::run(&context).await,
+        Command::Top { once } => top::run(&context, once).await,
+        Command::Explain(Explain::Pod { pod }) => explain::run(&context, &pod).await,
+        Command::Topo => topo::run(&context).await,
+        Command::Health => health::run(&context).await,
+        Command::Xid(Xid::Explain { code }) => xid::explain(&context, code),
+        Command::Xid(Xid::List) => xid::list(&context),
+        Command::Events { follow } => events::run(&context, follow).await,
+        Command::Cdi(Cdi::Show(folders)) => cdi::show(&context, &folders),
+        Command::Cdi(Cdi::Validate(folders)) => cdi::validate(&context, &folders),
     };
     done.unwrap_or_else(|error| error.report())
 }

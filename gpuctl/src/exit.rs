@@ -24,10 +24,16 @@ pub(crate) enum Exit {
 pub(crate) enum CommandError {
     #[error("{0}")]
     NotFound(String),
-    #[error(transparent)]
-    Agent(#[from] AgentError),
+    #[error("{0}; {advice}", advice = .0.advice())]
+    Agent(AgentError),
     #[error("the output cannot be written: {0}")]
     Write(#[from] io::Error),
+}
+
+impl From<AgentError> for CommandError {
+    fn from(error: AgentError) -> Self {
+        Self::Agent(error)
+    }
 }
 
 impl From<Exit> for ExitCode {

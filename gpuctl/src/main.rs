@@ -12,6 +12,7 @@ mod arguments;
 mod command;
 mod exit;
 #[cfg(test)]
+#[path = "../tests/cli/fixtures.rs"]
 mod fixtures;
 mod output;
 mod record;

@@ -81,5 +81,5 @@ impl Source {
 }
 
 fn without_agent(error: &AgentError) -> String {
-    format!("{error}; read from NVML: no pods, no history")
+    format!("{error}: read from NVML, no pods, no history")
 }

@@ -21,7 +21,10 @@ pub(crate) struct DeskDevices {
 
 impl DeskDevices {
     pub(crate) fn new(keeper: Keeper) -> Self {
-        Self { desk: Desk::new(keeper.clone()), keeper }
+        Self {
+            desk: Desk::new(keeper.clone()),
+            keeper,
+        }
     }
 }
 
@@ -35,14 +38,22 @@ impl Devices for DeskDevices {
     ) -> Result<Vec<DeviceGrant>, DeviceRefusal> {
         let asked: Vec<ResourceAsk> = asks.iter().map(ask).collect();
         match self.desk.hold(owner(uid, name), &asked).await {
-            Ok(grants) => Ok(asks.iter().zip(grants).map(|(ask, given)| grant(ask, given)).collect()),
+            Ok(grants) => Ok(asks
+                .iter()
+                .zip(grants)
+                .map(|(ask, given)| grant(ask, given))
+                .collect()),
             Err(Refusal::Wait { reason, message }) => Err(DeviceRefusal::Wait { reason, message }),
-            Err(Refusal::Never { reason, message }) => Err(DeviceRefusal::Never { reason, message }),
+            Err(Refusal::Never { reason, message }) => {
+                Err(DeviceRefusal::Never { reason, message })
+            }
         }
     }
 
     async fn adopt(&self, living: Vec<LivingDevices>) {
-        self.keeper.adopt(living.iter().map(observed).collect()).await;
+        self.keeper
+            .adopt(living.iter().map(observed).collect())
+            .await;
     }
 
     async fn release(&self, uid: &PodUid) {
@@ -50,7 +61,11 @@ impl Devices for DeskDevices {
     }
 
     async fn holders(&self) -> BTreeSet<PodUid> {
-        self.desk.holders().iter().map(|id| PodUid::new(&id.0)).collect()
+        self.desk
+            .holders()
+            .iter()
+            .map(|id| PodUid::new(&id.0))
+            .collect()
     }
 
     fn changes(&self) -> watch::Receiver<u64> {
@@ -59,7 +74,10 @@ impl Devices for DeskDevices {
 }
 
 fn owner(uid: &PodUid, name: &PodName) -> Owner {
-    Owner { id: OwnerId(uid.to_string()), name: name.to_string() }
+    Owner {
+        id: OwnerId(uid.to_string()),
+        name: name.to_string(),
+    }
 }
 
 /// Name of the pod behind an owner: the way back from [`owner`].
@@ -98,7 +116,11 @@ fn grant(ask: &DeviceAsk, given: ResourceGrant) -> DeviceGrant {
         cdi: given.cdi.iter().map(CdiName::new).collect(),
         plain: PlainEdits {
             env: plain.env,
-            mounts: plain.mounts.into_iter().map(|each| (each.host, each.container)).collect(),
+            mounts: plain
+                .mounts
+                .into_iter()
+                .map(|each| (each.host, each.container))
+                .collect(),
             nodes: plain
                 .nodes
                 .into_iter()

@@ -74,7 +74,9 @@ pub(crate) fn command() -> Command {
 }
 
 fn argument(flag: &Flag) -> Arg {
-    let argument = Arg::new(flag.name).help(flag.help).hide(flag.help.is_empty());
+    let argument = Arg::new(flag.name)
+        .help(flag.help)
+        .hide(flag.help.is_empty());
     let argument = match flag.name.len() {
         1 => argument.short(flag.name.chars().next().unwrap_or('v')),
         _ => argument.long(flag.name),
@@ -87,7 +89,9 @@ fn argument(flag: &Flag) -> Arg {
             .default_missing_value("true")
             .value_parser(BoolishValueParser::new())
             .action(ArgAction::Set),
-        Kind::Number => argument.value_parser(clap::value_parser!(i64)).allow_hyphen_values(true),
+        Kind::Number => argument
+            .value_parser(clap::value_parser!(i64))
+            .allow_hyphen_values(true),
         Kind::List | Kind::Pairs(_) => argument.action(ArgAction::Append),
         Kind::Text => argument.value_parser(ValueParser::string()),
     }
@@ -123,8 +127,13 @@ fn from_matches(matches: &ArgMatches) -> Flags {
         hostname_override: text("hostname-override"),
         node_ip: text("node-ip").and_then(|list| list.split(',').next().map(str::to_owned)),
         lock_file: path("lock-file"),
-        verbosity: number("v").and_then(|level| u8::try_from(level).ok()).unwrap_or(0),
-        validate: matches.get_one::<bool>("validate").copied().unwrap_or(false),
+        verbosity: number("v")
+            .and_then(|level| u8::try_from(level).ok())
+            .unwrap_or(0),
+        validate: matches
+            .get_one::<bool>("validate")
+            .copied()
+            .unwrap_or(false),
         socket: path_or("gpulet-socket", "/run/gpulet/gpulet.sock"),
         socket_group: text("gpulet-socket-group"),
         dev_root: path("nvidia-dev-root").unwrap_or_else(|| driver_root.clone()),

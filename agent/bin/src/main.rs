@@ -25,14 +25,22 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     match arguments.next().as_deref().and_then(|first| first.to_str()) {
         Some(PROBE) => gpu_probe::child_main(),
-        Some(HOOK) => cdi_hook(&arguments.filter_map(|each| each.into_string().ok()).collect::<Vec<_>>()),
+        Some(HOOK) => cdi_hook(
+            &arguments
+                .filter_map(|each| each.into_string().ok())
+                .collect::<Vec<_>>(),
+        ),
         _ => agent(&flags::parse()),
     }
 }
 
 /// Runs beside a container that is being created; the runtime shows its messages when it fails.
 fn cdi_hook(arguments: &[String]) -> ExitCode {
-    match gpu_cdi::run_hook(arguments, std::io::stdin().lock(), &mut std::io::stderr().lock()) {
+    match gpu_cdi::run_hook(
+        arguments,
+        std::io::stdin().lock(),
+        &mut std::io::stderr().lock(),
+    ) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             start_logging(LogFormat::Text, 0);

@@ -36,12 +36,18 @@ fn show(snapshot: &GpuSnapshot, board: &ProblemBoard) {
     let problems = snapshot.problems.iter();
     board.replace(
         Area::Devices,
-        problems.map(|each| (each.subject.clone(), each.message.clone())).collect(),
+        problems
+            .map(|each| (each.subject.clone(), each.message.clone()))
+            .collect(),
     );
 }
 
 fn kind(notice: &Notice) -> EventKind {
-    if notice.warning { EventKind::Warning } else { EventKind::Normal }
+    if notice.warning {
+        EventKind::Warning
+    } else {
+        EventKind::Normal
+    }
 }
 
 fn subject(notice: &Notice) -> Subject {

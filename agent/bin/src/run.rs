@@ -1,5 +1,6 @@
 //! Wires everything, waits for the signal to end, drains.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,7 +30,11 @@ pub(crate) fn run(settings: Settings) -> anyhow::Result<()> {
     if !agent_host::is_root() {
         bail!("gpulet must run as root: it mounts volumes and makes cgroups");
     }
-    tracing::info!(version = crate::version::VERSION, node = settings.node, "gpulet starts");
+    tracing::info!(
+        version = crate::version::VERSION,
+        node = settings.node,
+        "gpulet starts"
+    );
     for warning in &settings.warnings {
         tracing::warn!("{warning}");
     }
@@ -62,8 +67,14 @@ async fn live(settings: &Settings) -> anyhow::Result<()> {
     notices::relay(&keeper, &telling);
     let doors = doors(settings, &telling, &keeper)?;
     let sources = sources(settings);
-    let agent =
-        agent_loops::start(doors, settings.loops(), sources, &telling, &readiness, &drain);
+    let agent = agent_loops::start(
+        doors,
+        settings.loops(),
+        sources,
+        &telling,
+        &readiness,
+        &drain,
+    );
     serve(settings, &agent, &telling, &keeper, &readiness, &drain)?;
     healthz(settings, &readiness, &drain).await?;
     // Both arms only wait: nothing is lost when the other one comes first.
@@ -73,7 +84,9 @@ async fn live(settings: &Settings) -> anyhow::Result<()> {
     };
     tracing::info!(signal = name, "gpulet ends; containers go on");
     if !drain.finish(DRAIN).await {
-        tracing::warn!("some actions did not end in time; they are found out about at the next start");
+        tracing::warn!(
+            "some actions did not end in time; they are found out about at the next start"
+        );
     }
     drop(agent);
     probe.stop().await;
@@ -90,7 +103,10 @@ fn gpus(settings: &Settings) -> (Probe, Keeper) {
         dev_root: flags.dev_root.clone(),
         ..Site::host(hook())
     };
-    probing.search = gpu_cdi::library_folders(&site.driver_root);
+    // With the driver on the host itself the dynamic loader knows best, and LD_LIBRARY_PATH counts.
+    if site.driver_root != Path::new("/") {
+        probing.search = gpu_cdi::library_folders(&site.driver_root);
+    }
     probing.dev = flags.dev_root.join("dev");
     let (probe, reports) = gpu_probe::start(probing);
     let keeping = KeeperSettings {
@@ -147,7 +163,10 @@ fn sources(settings: &Settings) -> Vec<Source> {
             sender.send_replace(Some(Default::default()));
         }
     }
-    vec![Source { name: "file", snapshots }]
+    vec![Source {
+        name: "file",
+        snapshots,
+    }]
 }
 
 /// The read-only interface for `gpuctl`.
@@ -159,11 +178,18 @@ fn serve(
     readiness: &Readiness,
     drain: &Drain,
 ) -> anyhow::Result<()> {
-    let listener = bind_unix(&settings.flags.socket, settings.flags.socket_group.as_deref())?;
+    let listener = bind_unix(
+        &settings.flags.socket,
+        settings.flags.socket_group.as_deref(),
+    )?;
     let place = Place {
         node: settings.node.clone(),
         started_at: telling.clock.now(),
-        endpoint: settings.configuration.images.container_runtime_endpoint.clone(),
+        endpoint: settings
+            .configuration
+            .images
+            .container_runtime_endpoint
+            .clone(),
         capacity: Capacity::of_host(),
     };
     let api = NodeApi::new(place, agent, telling, keeper, readiness);
@@ -171,12 +197,10 @@ fn serve(
     Ok(())
 }
 
-async fn healthz(
-    settings: &Settings,
-    readiness: &Readiness,
-    drain: &Drain,
-) -> anyhow::Result<()> {
-    let Some((address, port)) = settings.healthz()? else { return Ok(()) };
+async fn healthz(settings: &Settings, readiness: &Readiness, drain: &Drain) -> anyhow::Result<()> {
+    let Some((address, port)) = settings.healthz()? else {
+        return Ok(());
+    };
     match agent_http::serve_healthz(address, port, readiness.clone(), drain.guard()).await {
         Ok((address, serving)) => {
             tracing::info!(%address, "/healthz is served");

@@ -103,15 +103,22 @@ impl Node for NodeApi {
     ) -> Result<Response<ListPodsResponse>, Status> {
         let board = self.pods.borrow().clone();
         // By name, since that is how people look for them.
-        let pods: BTreeMap<_, _> =
-            board.values().map(|pod| ((&pod.name, &pod.uid), pods::message(pod))).collect();
-        Ok(Response::new(ListPodsResponse { pods: pods.into_values().collect() }))
+        let pods: BTreeMap<_, _> = board
+            .values()
+            .map(|pod| ((&pod.name, &pod.uid), pods::message(pod)))
+            .collect();
+        Ok(Response::new(ListPodsResponse {
+            pods: pods.into_values().collect(),
+        }))
     }
 
     async fn watch_events(
         &self,
         request: Request<WatchEventsRequest>,
     ) -> Result<Response<Self::WatchEventsStream>, Status> {
-        Ok(Response::new(events::watch(&self.telling.events, request.into_inner().follow)))
+        Ok(Response::new(events::watch(
+            &self.telling.events,
+            request.into_inner().follow,
+        )))
     }
 }

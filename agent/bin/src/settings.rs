@@ -62,7 +62,9 @@ pub(crate) fn ignored_flags(flags: &Flags) -> Option<String> {
 fn addresses(flags: &Flags) -> anyhow::Result<Vec<IpAddr>> {
     match &flags.node_ip {
         Some(text) => {
-            let address = text.parse().with_context(|| format!("--node-ip {text:?} is no address"))?;
+            let address = text
+                .parse()
+                .with_context(|| format!("--node-ip {text:?} is no address"))?;
             Ok(vec![address])
         }
         None => Ok(vec![routed().unwrap_or(Ipv4Addr::LOCALHOST.into())]),
@@ -96,7 +98,9 @@ impl Settings {
 
     /// Settings of the owner tasks.
     pub(crate) fn loops(&self) -> agent_loops::Settings {
-        let KubeletConfiguration { pods, images, logs, .. } = &self.configuration;
+        let KubeletConfiguration {
+            pods, images, logs, ..
+        } = &self.configuration;
         let cap = pods.crash_loop_back_off.max_container_restart_period.span();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let width = match self.flags.start_width {
@@ -107,7 +111,10 @@ impl Settings {
         };
         agent_loops::Settings {
             // A cap below the stock base lowers the base too (Kubernetes 1.37).
-            rules: Rules { backoff_base: cap.min(Duration::from_secs(10)), backoff_cap: cap },
+            rules: Rules {
+                backoff_base: cap.min(Duration::from_secs(10)),
+                backoff_cap: cap,
+            },
             node_ips: self.addresses.clone(),
             start_slots: width,
             parallel_pulls: match images.max_parallel_image_pulls {
@@ -121,7 +128,10 @@ impl Settings {
     /// Settings of the door to this host.
     pub(crate) fn host(&self) -> anyhow::Result<HostSettings> {
         let KubeletConfiguration { logs, network, .. } = &self.configuration;
-        let size: Quantity = logs.container_log_max_size.parse().context("containerLogMaxSize")?;
+        let size: Quantity = logs
+            .container_log_max_size
+            .parse()
+            .context("containerLogMaxSize")?;
         Ok(HostSettings {
             root: self.flags.root_dir.clone(),
             pod_logs: logs.pod_logs_dir.clone().into(),
@@ -136,7 +146,9 @@ impl Settings {
 
     /// Settings of the pods' cgroups.
     pub(crate) fn cgroups(&self) -> anyhow::Result<CgroupSettings> {
-        let KubeletConfiguration { resources, pods, .. } = &self.configuration;
+        let KubeletConfiguration {
+            resources, pods, ..
+        } = &self.configuration;
         Ok(CgroupSettings {
             root: resources.cgroup_root.clone(),
             per_qos: resources.cgroups_per_qos,
@@ -157,13 +169,20 @@ impl Settings {
         capacity: &Capacity,
         version: &CgroupVersion,
     ) -> anyhow::Result<NodeSettings> {
-        let KubeletConfiguration { resources, pods, network, .. } = &self.configuration;
+        let KubeletConfiguration {
+            resources,
+            pods,
+            network,
+            ..
+        } = &self.configuration;
         let reserved = self.cgroups()?;
         let all = capacity.amounts();
         let left = |name: &str| {
             let whole = all.get(name).copied().unwrap_or_default();
             let kept = [&reserved.system_reserved, &reserved.kube_reserved];
-            kept.iter().filter_map(|kept| kept.get(name)).fold(whole, |left, kept| left.minus(*kept))
+            kept.iter()
+                .filter_map(|kept| kept.get(name))
+                .fold(whole, |left, kept| left.minus(*kept))
         };
         Ok(NodeSettings {
             cluster_dns: network.cluster_dns.clone(),
@@ -192,15 +211,18 @@ impl Settings {
             bail!("healthzPort {} is no port", server.healthz_port);
         };
         let address = &server.healthz_bind_address;
-        let address =
-            address.parse().with_context(|| format!("healthzBindAddress {address:?} is no address"))?;
+        let address = address
+            .parse()
+            .with_context(|| format!("healthzBindAddress {address:?} is no address"))?;
         Ok((port != 0).then_some((address, port)))
     }
 }
 
 fn amounts(texts: &BTreeMap<String, String>, field: &str) -> anyhow::Result<Amounts> {
     let parse = |(name, text): (&String, &String)| {
-        let amount = text.parse().with_context(|| format!("{field}.{name}: {text:?}"))?;
+        let amount = text
+            .parse()
+            .with_context(|| format!("{field}.{name}: {text:?}"))?;
         Ok((name.clone(), amount))
     };
     texts.iter().map(parse).collect()

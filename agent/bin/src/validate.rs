@@ -11,7 +11,11 @@ use crate::settings;
 pub(crate) fn validate(flags: &Flags) -> ExitCode {
     let node = agent_host::node_name(flags.hostname_override.as_deref()).unwrap_or_default();
     let validation = agent_api::validate(&settings::layers(flags), &node);
-    let mut lines: Vec<String> = validation.findings.iter().map(ToString::to_string).collect();
+    let mut lines: Vec<String> = validation
+        .findings
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     if let Some(warning) = settings::ignored_flags(flags) {
         lines.push(format!("warning: {warning}"));
     }
@@ -27,5 +31,9 @@ pub(crate) fn validate(flags: &Flags) -> ExitCode {
             break;
         }
     }
-    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if good {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }

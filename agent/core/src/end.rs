@@ -1,6 +1,6 @@
 //! Whether a pod is over by its own rules.
 
-use crate::instances::{newest, newest_in, newest_sandbox};
+use crate::instances::{newest, newest_in, newest_used_sandbox};
 use crate::memory::{DeviceState, PodEnd};
 use crate::plan::StopWhy;
 use crate::restart::restarts_after;
@@ -50,10 +50,10 @@ fn finished(view: &PodView<'_>, want: &PodWant) -> Option<Time> {
 
 /// When an init container failed for good.
 ///
-/// Only the last one with an instance in the newest sandbox can have failed: whatever came after one,
-/// an init container or a main one, tells that it had ended well.
+/// Only the last one with an instance in the newest sandbox that was used can have failed: whatever
+/// came after one, an init container or a main one, tells that it had ended well.
 pub(crate) fn failed_init(view: &PodView<'_>, want: &PodWant) -> Option<Time> {
-    let sandbox = newest_sandbox(view.have, view.memory)?;
+    let sandbox = newest_used_sandbox(view.have, view.memory)?;
     let there = |container: &&ContainerWant| {
         newest_in(view.have, view.memory, &container.name, sandbox).is_some()
     };

@@ -1,7 +1,7 @@
 //! Which instance of a container counts.
 
 use crate::have::{ContainerHave, PodHave};
-use crate::ids::{ContainerName, SandboxId};
+use crate::ids::{ContainerId, ContainerName, SandboxId};
 use crate::memory::PodMemory;
 
 /// The last instance of a container, shown by the runtime or remembered.
@@ -11,6 +11,18 @@ pub(crate) fn newest<'a>(
     name: &ContainerName,
 ) -> Option<&'a ContainerHave> {
     instances(have, memory, name).max_by_key(|each| (each.attempt, each.created_at, &each.id))
+}
+
+/// The last instance that lives or lived, this one left out.
+pub(crate) fn newest_but<'a>(
+    have: &'a PodHave,
+    memory: &'a PodMemory,
+    name: &ContainerName,
+    but: &ContainerId,
+) -> Option<&'a ContainerHave> {
+    instances(have, memory, name)
+        .filter(|each| each.id != *but)
+        .max_by_key(|each| (each.attempt, each.created_at, &each.id))
 }
 
 /// The last instance that lives or lived in this sandbox.
@@ -25,15 +37,17 @@ pub(crate) fn newest_in<'a>(
         .max_by_key(|each| (each.attempt, each.created_at, &each.id))
 }
 
-/// The newest sandbox; when none is left, the one that the newest container was in.
-pub(crate) fn newest_sandbox<'a>(
+/// The newest sandbox that has held a container; when none is left, the one that the newest container
+/// was in.
+pub(crate) fn newest_used_sandbox<'a>(
     have: &'a PodHave,
     memory: &'a PodMemory,
 ) -> Option<&'a SandboxId> {
-    let containers = have.containers.iter().chain(memory.gone.values());
-    let last = containers.max_by_key(|each| (each.created_at, &each.id));
-    let newest = have.sandboxes.first().map(|each| &each.id);
-    newest.or_else(|| last?.sandbox.as_ref())
+    let containers = || have.containers.iter().chain(memory.gone.values());
+    let sandboxes = have.sandboxes.iter().map(|each| &each.id);
+    let mut used = sandboxes.filter(|id| containers().any(|each| is_in(each, id)));
+    let last = containers().max_by_key(|each| (each.created_at, &each.id));
+    used.next().or_else(|| last?.sandbox.as_ref())
 }
 
 /// Whether the container is one of this sandbox's. A runtime that does not tell counts as yes.

@@ -221,6 +221,10 @@ fn magnitude(whole: &str, fraction: &str, exponent10: i64, exponent2: u32) -> i1
     if point > 19 {
         return CAP;
     }
+    if point < -place(FRACTION_DIGITS) {
+        // Less than any part that is kept, and not nothing: rounded up.
+        return 1;
+    }
     let mut units: i128 = 0;
     let mut parts: i128 = 0;
     for position in point.min(0)..point.max(0) + place(FRACTION_DIGITS) {

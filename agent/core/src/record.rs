@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::fail::{Fail, FailKind};
 use crate::have::{ContainerHave, Observation, PodHave, Recovered, RunState, SandboxHave};
 use crate::ids::{ContainerId, ContainerName, SandboxId};
-use crate::instances::newest;
+use crate::instances::newest_but;
 use crate::memory::{Backoff, DeviceState, Failure, Instance, PodMemory};
 use crate::observe::{forget_container, forget_sandbox, observe};
 use crate::plan::Action;
@@ -100,7 +100,7 @@ fn succeeded(
             },
             Outcome::Container(id),
         ) => {
-            step_backoff(have, memory, container, now, rules);
+            step_backoff(have, memory, (container, &id), now, rules);
             memory.images.remove(container);
             memory.failures.retain(|action, _| {
                 !matches!(action, Action::CreateContainer { container: other, .. } if other == container)
@@ -312,15 +312,16 @@ fn end_containers(
     }
 }
 
-/// A restart doubles the delay of the next one; a container that ran long begins anew.
+/// A restart doubles the delay of the next one; a container that ran long begins anew. The runtime may
+/// have told of the new instance already, and even of its end, before it answered the creation.
 fn step_backoff(
     have: &PodHave,
     memory: &mut PodMemory,
-    container: &ContainerName,
+    (container, created): (&ContainerName, &ContainerId),
     now: Time,
     rules: &Rules,
 ) {
-    let Some(last) = newest(have, memory, container) else {
+    let Some(last) = newest_but(have, memory, container, created) else {
         return;
     };
     if last.state != RunState::Exited {

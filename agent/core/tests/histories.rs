@@ -205,7 +205,6 @@ fn check_end(node: &mut Node) {
 proptest! {
     // `PROPTEST_CASES` asks for more.
     #![proptest_config(Config {
-        cases: Config::default().cases.max(500),
         max_shrink_iters: 20_000,
         failure_persistence: None,
         ..Config::default()

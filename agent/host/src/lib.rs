@@ -23,8 +23,8 @@ mod volume;
 
 pub use asker::NetworkAsker;
 pub use cgroup::{
-    Amounts, Capacity, CgroupDriver, CgroupError, CgroupSettings, CgroupVersion, Limits, Tree,
-    detect, driver,
+    Amounts, Capacity, CgroupDriver, CgroupError, CgroupSettings, CgroupVersion, Limits, Quota,
+    Tree, detect, driver,
 };
 pub use facts::{is_root, node_name};
 pub use host::{HostSettings, LocalHost, OpenError};

@@ -141,9 +141,7 @@ impl PodTask {
                 return;
             }
             self.follow(&plan);
-            // A time that has passed was decided on already: waking for it again would never end.
-            let wake = plan.wake.filter(|wake| *wake > now);
-            let wake = wake.map(|wake| self.around.clock.instant(wake));
+            let wake = plan.wake.map(|wake| self.around.clock.instant(wake));
             let wake = [wake, self.slot.deadline()].into_iter().flatten().min();
             let input = self.next(wake).await;
             self.apply(input);

@@ -245,17 +245,16 @@ impl Runtime for FakeRuntime {
     }
 
     async fn list(&self) -> Result<Vec<Observation>, Fail> {
+        // As old as a listing can be: what happens while it is under way is missing from it.
         let at = self.world.clock.now();
-        let effect = |state: &mut State, _| {
-            let sandboxes = state.sandboxes.values().map(|sandbox| &sandbox.uid);
-            let uids: BTreeSet<_> = sandboxes
-                .chain(state.containers.values().map(|container| &container.uid))
-                .collect();
-            Ok(uids
-                .into_iter()
-                .map(|uid| state.look(uid, at, false, None))
-                .collect())
-        };
+        let pods = self.world.read(|state| {
+            let sandboxes = state.sandboxes.values().map(|each| &each.uid);
+            let containers = state.containers.values().map(|each| &each.uid);
+            let uids: BTreeSet<_> = sandboxes.chain(containers).collect();
+            let look = |uid| state.look(uid, at, false, None);
+            uids.into_iter().map(look).collect()
+        });
+        let effect = |_: &mut State, _| Ok(pods);
         self.world.call(self.life, Verb::List, None, effect).await
     }
 

@@ -204,8 +204,13 @@ impl World {
         self.change(|state| state.calls.push(call));
         self.moment(life, verb).await;
         let fault = self.take_fault(verb, uid);
-        if let Some(FaultKind::Hang) = fault {
-            tokio::time::sleep(DEADLINE).await;
+        let late = match fault {
+            Some(FaultKind::Hang) => Some(DEADLINE),
+            Some(FaultKind::FailLate(after)) => Some(after),
+            _ => None,
+        };
+        if let Some(after) = late {
+            tokio::time::sleep(after).await;
             return Err(Fail::retry(
                 "DeadlineExceeded",
                 format!("{verb:?} took too long"),

@@ -74,7 +74,7 @@ const SHAPES: &[Shape] = &[
         pods: || {
             vec![
                 pod("app")
-                    .grace(seconds(3))
+                    .grace(seconds(1))
                     .sidecar("proxy")
                     .container("stubborn")
                     .build(),

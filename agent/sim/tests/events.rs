@@ -185,6 +185,8 @@ fn events_of_an_earlier_life_of_a_pod_are_not_taken_for_the_new_one() {
         let (mut stage, uid) = one_pod(weather).await;
         stage.want(&[]);
         stage.until("gone", SOON, |view| view.is_gone(&uid)).await;
+        // New events overtake the old ones, so that nothing of the new life is looked up.
+        stage.world.weather(Weather::default());
         stage.want(&[&pod("web").container("main").build()]);
         stage.pass(seconds(10)).await;
         let count = |verb| stage.world.read(|state| state.count(verb));
@@ -204,7 +206,13 @@ fn events_of_an_earlier_life_of_a_pod_are_not_taken_for_the_new_one() {
 #[test]
 fn what_happens_before_a_source_has_reported_is_not_missed() {
     play(|| async {
-        let (mut stage, uid) = one_pod(Weather::default()).await;
+        let mut stage = Stage::new();
+        stage.boot();
+        // Without an address of its own nothing of it has to be looked up.
+        let web = pod("web").host_network().container("main").build();
+        let uid = web.want.uid.clone();
+        stage.want(&[&web]);
+        stage.until("ready", SOON, |view| view.ready("web")).await;
         stage.crash();
         stage.unreport();
         stage.boot();
@@ -216,7 +224,7 @@ fn what_happens_before_a_source_has_reported_is_not_missed() {
             0,
             "nobody has said that it is wanted"
         );
-        stage.want(&[&pod("web").container("main").build()]);
+        stage.want(&[&web]);
         stage
             .until("restarted", seconds(1), |view| attempt_is(view, &uid, 1))
             .await;

@@ -204,18 +204,22 @@ fn a_deadline_ends_a_pod_once_and_a_finished_pod_never() {
         let mut stage = Stage::new();
         stage.boot();
         stage.world.script("worker", &[Script::ends(seconds(2), 0)]);
-        let never = RestartPolicy::Never;
-        let done = pod("done")
-            .restart(never)
-            .deadline(seconds(5))
-            .container("worker")
-            .build();
-        let late = pod("late")
-            .restart(never)
-            .deadline(seconds(5))
-            .container("main")
+        stage.world.script("stubborn", &[Script::stubborn()]);
+        stage.world.script("proxy", &[Script::stubborn()]);
+        let never = |name| pod(name).restart(RestartPolicy::Never).deadline(seconds(5));
+        let done = never("done").container("worker").build();
+        let late = never("late")
+            .grace(seconds(10))
+            .sidecar("proxy")
+            .container("stubborn")
             .build();
         stage.want(&[&done, &late]);
+        stage
+            .until("it runs", SOON, |view| view.ready("late"))
+            .await;
+        // The deadline, the grace period that all share, and 2 s for the sidecar's kill.
+        stage.pass(seconds(18)).await;
+        assert!(stage.holds(|view| view.state.running(&late.want.uid).next().is_none()));
         stage.pass(seconds(300)).await;
         stage.holds(|view| {
             let status = view.status("done").unwrap();

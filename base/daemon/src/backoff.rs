@@ -13,7 +13,11 @@ pub struct Backoff {
 impl Backoff {
     /// First delay and longest delay.
     pub fn new(base: Duration, cap: Duration) -> Self {
-        Self { base, cap, next: base }
+        Self {
+            base,
+            cap,
+            next: base,
+        }
     }
 
     /// The delay to keep now; the one after will be twice as long, up to the cap.

@@ -23,7 +23,10 @@ pub struct DrainGuard {
 impl Drain {
     /// A guard for one more task. The drain waits until it is dropped.
     pub fn guard(&self) -> DrainGuard {
-        DrainGuard { token: self.token.clone(), _tracked: self.tracker.token() }
+        DrainGuard {
+            token: self.token.clone(),
+            _tracked: self.tracker.token(),
+        }
     }
 
     /// Begins the drain without waiting.
@@ -36,7 +39,9 @@ impl Drain {
     /// False: some did not end in time.
     pub async fn finish(&self, limit: Duration) -> bool {
         self.begin();
-        tokio::time::timeout(limit, self.tracker.wait()).await.is_ok()
+        tokio::time::timeout(limit, self.tracker.wait())
+            .await
+            .is_ok()
     }
 }
 
@@ -63,7 +68,10 @@ mod tests {
         let drain = Drain::default();
         let (first, second) = (drain.guard(), drain.guard());
         let task = crate::spawn("first", async move { first.ending().await });
-        assert!(!drain.finish(Duration::from_secs(1)).await, "a guard is still held");
+        assert!(
+            !drain.finish(Duration::from_secs(1)).await,
+            "a guard is still held"
+        );
         task.await.unwrap().unwrap();
         drop(second);
         assert!(drain.finish(Duration::from_secs(1)).await);

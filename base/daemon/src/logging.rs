@@ -22,9 +22,10 @@ pub fn start_logging(format: LogFormat, verbosity: u8) {
     };
     // Transport crates are quiet unless asked: their debug lines would drown ours.
     let default = format!("{level},h2=info,hyper=info,tonic=info,tower=info,rustls=info");
-    let filter =
-        EnvFilter::try_from_env("GPULET_LOG").unwrap_or_else(|_| EnvFilter::new(default));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let filter = EnvFilter::try_from_env("GPULET_LOG").unwrap_or_else(|_| EnvFilter::new(default));
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
     let outcome = match format {
         LogFormat::Text => builder.with_ansi(false).try_init(),
         LogFormat::Json => builder.json().flatten_event(true).try_init(),

@@ -18,13 +18,22 @@ pub struct Hold {
 impl Readiness {
     /// One more thing to wait for, by the name that an operator will read.
     pub fn hold(&self, name: &'static str) -> Hold {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner).push(name);
-        Hold { name, pending: self.pending.clone() }
+        self.pending
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(name);
+        Hold {
+            name,
+            pending: self.pending.clone(),
+        }
     }
 
     /// What is not up yet, in the order it was registered. Empty: ready.
     pub fn pending(&self) -> Vec<&'static str> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.pending
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 

@@ -46,16 +46,23 @@ pub enum SocketError {
 /// Listens on a Unix socket with mode 0660 and, if given, a group. A socket that nobody answers on is
 /// what a killed process left behind: it is replaced. The folder is made with mode 0755.
 pub fn bind_unix(path: &Path, group: Option<&str>) -> Result<UnixListener, SocketError> {
-    let io = |source| SocketError::Io { path: path.to_owned(), source };
+    let io = |source| SocketError::Io {
+        path: path.to_owned(),
+        source,
+    };
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(io)?;
     }
     match fs::symlink_metadata(path) {
         Ok(meta) if !meta.file_type().is_socket() => {
-            return Err(SocketError::NotASocket { path: path.to_owned() });
+            return Err(SocketError::NotASocket {
+                path: path.to_owned(),
+            });
         }
         Ok(_) if UnixStream::connect(path).is_ok() => {
-            return Err(SocketError::Taken { path: path.to_owned() });
+            return Err(SocketError::Taken {
+                path: path.to_owned(),
+            });
         }
         Ok(_) => fs::remove_file(path).map_err(io)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -78,11 +85,18 @@ pub fn bind_unix(path: &Path, group: Option<&str>) -> Result<UnixListener, Socke
 }
 
 fn find_group(path: &Path, name: &str) -> Result<u32, SocketError> {
-    let unknown = || SocketError::Group { path: path.to_owned(), group: name.to_owned() };
+    let unknown = || SocketError::Group {
+        path: path.to_owned(),
+        group: name.to_owned(),
+    };
     if let Ok(gid) = name.parse() {
         return Ok(gid);
     }
-    Group::from_name(name).ok().flatten().map(|group| group.gid.as_raw()).ok_or_else(unknown)
+    Group::from_name(name)
+        .ok()
+        .flatten()
+        .map(|group| group.gid.as_raw())
+        .ok_or_else(unknown)
 }
 
 #[cfg(test)]
@@ -96,8 +110,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sub/agent.sock");
         let first = bind_unix(&path, None).unwrap();
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o660);
-        assert!(matches!(bind_unix(&path, None), Err(SocketError::Taken { .. })));
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o660
+        );
+        assert!(matches!(
+            bind_unix(&path, None),
+            Err(SocketError::Taken { .. })
+        ));
         drop(first);
         let second = bind_unix(&path, Some("0")).unwrap();
         assert!(UnixStream::connect(&path).is_ok());
@@ -109,7 +129,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         fs::write(&path, "precious").unwrap();
-        assert!(matches!(bind_unix(&path, None), Err(SocketError::NotASocket { .. })));
+        assert!(matches!(
+            bind_unix(&path, None),
+            Err(SocketError::NotASocket { .. })
+        ));
         assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
         let error = bind_unix(&folder.path().join("sock"), Some("no-such-group")).unwrap_err();
         assert!(error.to_string().contains("no-such-group"));

@@ -14,7 +14,10 @@ pub struct Panicked {
 }
 
 /// Spawns a task under a name that its log lines carry. A panic in it is logged and ends only it.
-#[expect(clippy::disallowed_methods, reason = "this is what everybody else uses instead")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is what everybody else uses instead"
+)]
 pub fn spawn<F>(name: &'static str, future: F) -> JoinHandle<Result<F::Output, Panicked>>
 where
     F: Future + Send + 'static,
@@ -69,6 +72,9 @@ mod tests {
             std::future::pending::<()>().await;
         });
         task.abort();
-        assert!(receiver.await.is_err(), "the sender must be dropped with the work");
+        assert!(
+            receiver.await.is_err(),
+            "the sender must be dropped with the work"
+        );
     }
 }

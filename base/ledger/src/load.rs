@@ -60,15 +60,23 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<(u32, T), String> {
     if bytes.is_empty() {
         return Err("it is empty".to_owned());
     }
-    let end = bytes.iter().position(|byte| *byte == b'\n').ok_or("its first line is cut off")?;
+    let end = bytes
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .ok_or("its first line is cut off")?;
     let head = std::str::from_utf8(&bytes[..end]).map_err(|_| "its first line is not text")?;
     let mut words = head.split(' ');
     if words.next() != Some(HEADER) {
         return Err(format!("its first line does not begin with {HEADER}"));
     }
-    let version = words.next().and_then(|word| word.parse().ok()).ok_or("it has no version")?;
-    let length: usize =
-        words.next().and_then(|word| word.parse().ok()).ok_or("it has no length")?;
+    let version = words
+        .next()
+        .and_then(|word| word.parse().ok())
+        .ok_or("it has no version")?;
+    let length: usize = words
+        .next()
+        .and_then(|word| word.parse().ok())
+        .ok_or("it has no length")?;
     let expected = words.next().ok_or("it has no checksum")?;
     let body = bytes
         .get(end + 1..)
@@ -86,6 +94,14 @@ fn set_aside(path: &Path, what: String) -> Damage {
     let mut kept = path.as_os_str().to_owned();
     kept.push(".damaged");
     let kept = PathBuf::from(kept);
-    let moved = if kept.exists() { fs::remove_file(path) } else { fs::rename(path, &kept) };
-    Damage { path: path.to_owned(), kept: moved.is_ok().then_some(kept), what }
+    let moved = if kept.exists() {
+        fs::remove_file(path)
+    } else {
+        fs::rename(path, &kept)
+    };
+    Damage {
+        path: path.to_owned(),
+        kept: moved.is_ok().then_some(kept),
+        what,
+    }
 }

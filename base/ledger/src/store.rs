@@ -38,10 +38,14 @@ pub enum StoreError {
 /// `version` is the version of the value's shape; [`crate::load`] hands it back. The file has mode
 /// 0600. A crash at any moment leaves the old or the new record, never a mixture.
 pub fn store<T: Serialize>(path: &Path, version: u32, value: &T) -> Result<(), StoreError> {
-    let body = serde_json::to_vec(value)
-        .map_err(|source| StoreError::Encode { path: path.to_owned(), source })?;
-    replace(path, version, &body)
-        .map_err(|source| StoreError::Write { path: path.to_owned(), source })
+    let body = serde_json::to_vec(value).map_err(|source| StoreError::Encode {
+        path: path.to_owned(),
+        source,
+    })?;
+    replace(path, version, &body).map_err(|source| StoreError::Write {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 fn replace(path: &Path, version: u32, body: &[u8]) -> io::Result<()> {
@@ -53,7 +57,11 @@ fn replace(path: &Path, version: u32, body: &[u8]) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&temporary)?;
     writeln!(file, "{HEADER} {version} {} {}", body.len(), checksum(body))?;
     file.write_all(body)?;
     file.write_all(b"\n")?;
@@ -65,5 +73,8 @@ fn replace(path: &Path, version: u32, body: &[u8]) -> io::Result<()> {
 
 /// SHA-256 of the body in lower-case hex.
 pub(crate) fn checksum(body: &[u8]) -> String {
-    Sha256::digest(body).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(body)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }

@@ -15,13 +15,23 @@ pub fn check_lengths(files: &[SourceFile], allowed: &[(&str, &str)]) -> Vec<Stri
     let mut findings = Vec::new();
     for file in files.iter().filter(|file| !file.is_test()) {
         let lines = production_lines(&file.text);
-        let limit = if file.path.ends_with("src/lib.rs") { ROOT_LINES } else { FILE_LINES };
+        let limit = if file.path.ends_with("src/lib.rs") {
+            ROOT_LINES
+        } else {
+            FILE_LINES
+        };
         let excused = allowed.iter().any(|(path, _)| *path == file.path);
         if lines > limit && !excused {
-            findings.push(format!("{}: {lines} lines, at most {limit}: split it", file.path));
+            findings.push(format!(
+                "{}: {lines} lines, at most {limit}: split it",
+                file.path
+            ));
         }
         if lines <= limit && excused {
-            findings.push(format!("{}: {lines} lines: take it off the exceptions", file.path));
+            findings.push(format!(
+                "{}: {lines} lines: take it off the exceptions",
+                file.path
+            ));
         }
     }
     findings
@@ -43,7 +53,12 @@ pub fn check_module_docs(files: &[SourceFile]) -> Vec<String> {
         .iter()
         .filter(|file| !file.is_test())
         .filter(|file| !file.text.trim_start().starts_with("//!"))
-        .map(|file| format!("{}: begin with a `//!` line that says what it is for", file.path))
+        .map(|file| {
+            format!(
+                "{}: begin with a `//!` line that says what it is for",
+                file.path
+            )
+        })
         .collect()
 }
 
@@ -57,7 +72,9 @@ pub fn check_names(files: &[SourceFile]) -> Vec<String> {
             else {
                 continue;
             };
-            let Some(name) = words.find(|word| !word.is_empty()) else { continue };
+            let Some(name) = words.find(|word| !word.is_empty()) else {
+                continue;
+            };
             let declared = line.trim_start().starts_with("pub") || !line.starts_with(' ');
             if declared && EMPTY_WORDS.iter().any(|word| name.ends_with(word)) {
                 findings.push(format!("{}:{}: {name} says nothing", file.path, number + 1));

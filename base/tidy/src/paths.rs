@@ -16,7 +16,10 @@ pub fn check_paths(root: &Path, documents: &[SourceFile]) -> Vec<String> {
             let exists =
                 root.join(&candidate).exists() || root.join(folder).join(&candidate).exists();
             if !exists {
-                findings.push(format!("{}: names {candidate}, which is not there", document.path));
+                findings.push(format!(
+                    "{}: names {candidate}, which is not there",
+                    document.path
+                ));
             }
         }
     }
@@ -25,17 +28,37 @@ pub fn check_paths(root: &Path, documents: &[SourceFile]) -> Vec<String> {
 
 fn candidates(text: &str) -> Vec<String> {
     let quoted = text.split('`').skip(1).step_by(2);
-    let linked = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-    quoted.chain(linked).filter(|word| is_path(word)).map(str::to_owned).collect()
+    let linked = text
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next());
+    quoted
+        .chain(linked)
+        .filter(|word| is_path(word))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Top-level folders of the repository: only what begins with one of them is meant as a path in it.
 const ROOMS: &[&str] = &[
-    "agent/", "base/", "deploy/", "deviceplugin/", "docs/", "dra/", "e2e/", "gpu/", "gpuctl/",
-    "proto/", "scripts/", "systemd/", ".ci/",
+    "agent/",
+    "base/",
+    "deploy/",
+    "deviceplugin/",
+    "docs/",
+    "dra/",
+    "e2e/",
+    "gpu/",
+    "gpuctl/",
+    "proto/",
+    "scripts/",
+    "systemd/",
+    ".ci/",
 ];
 
 fn is_path(word: &str) -> bool {
-    let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
+    let plain = word
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
     plain && (ROOMS.iter().any(|room| word.starts_with(room)) || word.ends_with(".md"))
 }

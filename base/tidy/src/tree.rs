@@ -16,7 +16,9 @@ impl SourceFile {
     /// Tests, benches and examples: rules about production code do not apply.
     pub fn is_test(&self) -> bool {
         let parts: Vec<&str> = self.path.split('/').collect();
-        parts.iter().any(|part| matches!(*part, "tests" | "benches" | "examples" | "tests.rs"))
+        parts
+            .iter()
+            .any(|part| matches!(*part, "tests" | "benches" | "examples" | "tests.rs"))
     }
 }
 
@@ -35,11 +37,19 @@ pub fn sources(endings: &[&str]) -> Vec<SourceFile> {
 }
 
 fn walk(folder: &Path, prefix: &str, endings: &[&str], found: &mut Vec<SourceFile>) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let Ok(kind) = entry.file_type() else { continue };
-        let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}/{name}") };
+        let Ok(kind) = entry.file_type() else {
+            continue;
+        };
+        let path = if prefix.is_empty() {
+            name.clone()
+        } else {
+            format!("{prefix}/{name}")
+        };
         if kind.is_dir() && !name.starts_with('.') && name != "target" && name != "node_modules" {
             walk(&entry.path(), &path, endings, found);
         } else if kind.is_file() && endings.iter().any(|ending| name.ends_with(ending)) {

@@ -1,8 +1,8 @@
 //! The repository keeps its own rules.
 
 use base_tidy::{
-    SourceFile, check_comments_on_dependencies, check_direction, check_lengths,
-    check_module_docs, check_names, check_paths, dependencies, root, sources,
+    SourceFile, check_comments_on_dependencies, check_direction, check_lengths, check_module_docs,
+    check_names, check_paths, dependencies, root, sources,
 };
 
 /// Files that may be longer, and why. The list only ever shrinks.
@@ -24,7 +24,10 @@ fn rust() -> Vec<SourceFile> {
 #[test]
 fn dependencies_point_down() {
     let (dependencies, crates) = dependencies().expect("cargo metadata");
-    assert!(crates.iter().any(|name| name == "agent-core"), "the workspace was not read");
+    assert!(
+        crates.iter().any(|name| name == "agent-core"),
+        "the workspace was not read"
+    );
     assert_none(&check_direction(&dependencies, &crates));
 }
 
@@ -51,7 +54,10 @@ fn dependencies_have_reasons() {
 #[test]
 fn documents_name_paths_that_exist() {
     let documents = sources(&[".md"]);
-    assert!(documents.iter().any(|file| file.path == "README.md"), "there is no README.md");
+    assert!(
+        documents.iter().any(|file| file.path == "README.md"),
+        "there is no README.md"
+    );
     assert_none(&check_paths(&root(), &documents));
 }
 
@@ -63,7 +69,12 @@ fn unsafe_code_has_two_addresses() {
         .filter(|file| !UNSAFE_ROOMS.iter().any(|room| file.path.starts_with(room)))
         .filter(|file| !file.path.starts_with("base/tidy/"))
         .filter(|file| file.text.contains(&allowing))
-        .map(|file| format!("{}: unsafe code belongs into gpu/nvml or gpu/sim", file.path))
+        .map(|file| {
+            format!(
+                "{}: unsafe code belongs into gpu/nvml or gpu/sim",
+                file.path
+            )
+        })
         .collect();
     assert_none(&findings);
 }

@@ -1,17 +1,7 @@
 //! What a probe needs to know.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-
-/// Folders in which distributions and installers put the library.
-const LIBRARY_FOLDERS: &[&str] = &[
-    "usr/lib64",
-    "usr/lib/x86_64-linux-gnu",
-    "usr/lib/aarch64-linux-gnu",
-    "usr/lib",
-    "lib64",
-    "lib",
-];
+use std::path::PathBuf;
 
 /// Settings of a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,21 +31,6 @@ impl ProbeSettings {
             child: vec![OsString::from("/proc/self/exe"), OsString::from(argument)],
             sysfs: PathBuf::from("/sys"),
             dev: PathBuf::from("/dev"),
-        }
-    }
-    /// The same with a driver that is installed below `root`, as driver containers do. With `/` it is the
-    /// loader that finds it.
-    #[must_use]
-    pub fn with_driver_root(self, root: &Path) -> Self {
-        if root == Path::new("/") {
-            return self;
-        }
-        Self {
-            search: LIBRARY_FOLDERS
-                .iter()
-                .map(|folder| root.join(folder))
-                .collect(),
-            ..self
         }
     }
 }

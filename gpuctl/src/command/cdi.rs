@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{Done, Session};
+use super::{Context, Done};
 use crate::arguments::CdiFolders;
 use crate::exit::{CommandError, Exit};
 use crate::record::{CdiCheck, CdiFile};
@@ -19,7 +19,7 @@ struct Files<'a, T> {
     files: &'a [T],
 }
 
-pub(super) fn show(session: &Session, folders: &CdiFolders) -> Done {
+pub(super) fn show(context: &Context, folders: &CdiFolders) -> Done {
     let folders = Folders::new(folders);
     let paths = folders.each(gpu_cdi::document_files)?;
     let file = |path: PathBuf| {
@@ -28,7 +28,7 @@ pub(super) fn show(session: &Session, folders: &CdiFolders) -> Done {
     };
     let files: Vec<CdiFile> = paths.into_iter().map(file).collect();
     let list = folders.list();
-    session.output.show(&Files { files: &files }, |screen| {
+    context.output.show(&Files { files: &files }, |screen| {
         view::cdi(&files, &list, screen)
     })?;
     let unreadable = files.iter().any(|file| file.error.is_some());
@@ -39,12 +39,12 @@ pub(super) fn show(session: &Session, folders: &CdiFolders) -> Done {
     })
 }
 
-pub(super) fn validate(session: &Session, folders: &CdiFolders) -> Done {
+pub(super) fn validate(context: &Context, folders: &CdiFolders) -> Done {
     let folders = Folders::new(folders);
     let reports = folders.each(gpu_cdi::validate)?;
     let checks: Vec<CdiCheck> = reports.into_iter().map(CdiCheck::from).collect();
     let list = folders.list();
-    session.output.show(&Files { files: &checks }, |screen| {
+    context.output.show(&Files { files: &checks }, |screen| {
         view::cdi_checks(&checks, &list, screen)
     })?;
     let wrong = checks.iter().any(|check| !check.problems.is_empty());

@@ -3,7 +3,7 @@
 use gpu_model::PciAddress;
 use serde::Serialize;
 
-use super::{Done, Session};
+use super::{Context, Done};
 use crate::exit::{CommandError, Exit};
 use crate::record::{Driver, Gpu, Machine, Origin};
 use crate::view;
@@ -15,18 +15,18 @@ struct Description<'a> {
     gpu: &'a Gpu,
 }
 
-pub(super) async fn run(session: &Session, name: &str) -> Done {
-    let machine = session.source.machine().await;
+pub(super) async fn run(context: &Context, name: &str) -> Done {
+    let machine = context.source.machine().await;
     let gpu = find(&machine, name)?;
     let record = Description {
         source: machine.source,
         driver: &machine.driver,
         gpu,
     };
-    session
+    context
         .output
         .show(&record, |screen| view::gpu(gpu, &machine.driver, screen))?;
-    Ok(if gpu.reading.is_some() {
+    Ok(if gpu.is_read() {
         Exit::Fine
     } else {
         Exit::Partial

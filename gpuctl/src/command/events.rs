@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Done, Session};
+use super::{Context, Done};
 use crate::exit::{CommandError, Exit};
 use crate::record::{Event, Gpu};
 use crate::source::Agent;
@@ -13,29 +13,29 @@ struct Events<'a> {
     events: &'a [Event],
 }
 
-pub(super) async fn run(session: &Session, follow: bool) -> Done {
-    let agent = session.source.agent().await?;
-    let gpus = agent.gpus().await?;
+pub(super) async fn run(context: &Context, follow: bool) -> Done {
+    let agent = context.source.agent().await?;
+    let gpus = agent.machine().await?.gpus;
     if follow {
         return tokio::select! {
-            done = self::follow(session, &agent, &gpus) => done,
+            done = self::follow(context, &agent, &gpus) => done,
             // Events that were not printed yet are kept by the agent.
             _ = tokio::signal::ctrl_c() => Ok(Exit::Fine),
         };
     }
     let events = agent.events(false).await?.all().await?;
     let record = Events { events: &events };
-    session
+    context
         .output
         .show(&record, |screen| view::events(&events, &gpus, screen))?;
     Ok(Exit::Fine)
 }
 
-async fn follow(session: &Session, agent: &Agent, gpus: &[Gpu]) -> Done {
+async fn follow(context: &Context, agent: &Agent, gpus: &[Gpu]) -> Done {
     let mut events = agent.events(true).await?;
     let mut first = true;
     while let Some(event) = events.next().await? {
-        session.output.show_next(&event, |screen| {
+        context.output.show_next(&event, |screen| {
             let header = if first {
                 view::events_header(screen)
             } else {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Done, Session};
+use super::{Context, Done};
 use crate::exit::{CommandError, Exit};
 use crate::record::{Event, Pod};
 use crate::view;
@@ -17,11 +17,11 @@ struct Explanation<'a> {
     events: &'a [Event],
 }
 
-pub(super) async fn run(session: &Session, name: &str) -> Done {
-    let agent = session.source.agent().await?;
+pub(super) async fn run(context: &Context, name: &str) -> Done {
+    let agent = context.source.agent().await?;
     let pods = agent.pods().await?;
     let pod = find(&pods, name)?;
-    let gpus = agent.gpus().await?;
+    let gpus = agent.machine().await?.gpus;
     let full_name = pod.full_name();
     let mut events = agent.events(false).await?.all().await?;
     events.retain(|event| event.is_about(&full_name));
@@ -32,7 +32,7 @@ pub(super) async fn run(session: &Session, name: &str) -> Done {
         pod,
         events: &events,
     };
-    session
+    context
         .output
         .show(&record, |screen| view::pod(pod, &events, &gpus, screen))?;
     Ok(Exit::Fine)

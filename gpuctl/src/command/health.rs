@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Done, Session, completeness};
+use super::{Context, Done, completeness};
 use crate::exit::Exit;
 use crate::record::{Machine, State, Verdict};
 use crate::view;
@@ -14,14 +14,14 @@ struct Health<'a> {
     machine: &'a Machine,
 }
 
-pub(super) async fn run(session: &Session) -> Done {
-    let machine = session.source.machine().await;
+pub(super) async fn run(context: &Context) -> Done {
+    let machine = context.source.machine().await;
     let verdict = Verdict::of(&machine);
     let health = Health {
         verdict: &verdict,
         machine: &machine,
     };
-    session
+    context
         .output
         .show(&health, |screen| view::health(&machine, &verdict, screen))?;
     match verdict.state {

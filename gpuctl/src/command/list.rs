@@ -1,11 +1,11 @@
 //! `gpuctl list`
 
-use super::{Done, Session, completeness};
+use super::{Context, Done, completeness};
 use crate::view;
 
-pub(super) async fn run(session: &Session) -> Done {
-    let machine = session.source.machine().await;
-    session
+pub(super) async fn run(context: &Context) -> Done {
+    let machine = context.source.machine().await;
+    context
         .output
         .show(&machine, |screen| view::list(&machine, screen))?;
     Ok(completeness(&machine))

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Done, Session};
+use super::{Context, Done};
 use crate::exit::Exit;
 use crate::record::Pod;
 use crate::view;
@@ -12,12 +12,12 @@ struct Pods<'a> {
     pods: &'a [Pod],
 }
 
-pub(super) async fn run(session: &Session) -> Done {
-    let agent = session.source.agent().await?;
+pub(super) async fn run(context: &Context) -> Done {
+    let agent = context.source.agent().await?;
     let pods = agent.pods().await?;
-    let gpus = agent.gpus().await?;
-    session.output.show(&Pods { pods: &pods }, |screen| {
-        view::pods(&pods, &gpus, screen)
+    let machine = agent.machine().await?;
+    context.output.show(&Pods { pods: &pods }, |screen| {
+        view::pods(&pods, &machine, screen)
     })?;
     Ok(Exit::Fine)
 }

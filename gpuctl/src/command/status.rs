@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Done, Session, completeness};
+use super::{Context, Done, completeness};
 use crate::record::{Machine, Pod};
 use crate::view;
 
@@ -14,13 +14,13 @@ struct Status<'a> {
     pods: Option<&'a [Pod]>,
 }
 
-pub(super) async fn run(session: &Session) -> Done {
-    let (machine, pods) = session.source.machine_and_pods().await;
+pub(super) async fn run(context: &Context) -> Done {
+    let (machine, pods) = context.source.machine_and_pods().await;
     let status = Status {
         machine: &machine,
         pods: pods.as_deref(),
     };
-    session.output.show(&status, |screen| {
+    context.output.show(&status, |screen| {
         view::status(&machine, pods.as_deref(), screen)
     })?;
     Ok(completeness(&machine))

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Done, Session};
+use super::{Context, Done};
 use crate::exit::Exit;
 use crate::output::note;
 use crate::record::Xid;
@@ -13,17 +13,17 @@ struct Xids<'a> {
     xids: &'a [Xid],
 }
 
-pub(super) fn list(session: &Session) -> Done {
+pub(super) fn list(context: &Context) -> Done {
     let xids = Xid::all();
-    session
+    context
         .output
         .show(&Xids { xids: &xids }, |screen| view::xids(&xids, screen))?;
     Ok(Exit::Fine)
 }
 
-pub(super) fn explain(session: &Session, code: u32) -> Done {
+pub(super) fn explain(context: &Context, code: u32) -> Done {
     let xid = Xid::of(code);
-    session
+    context
         .output
         .show(&xid, |screen| view::xid(&xid, screen))?;
     if xid.known {

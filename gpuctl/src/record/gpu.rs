@@ -138,6 +138,14 @@ pub(crate) struct Holder {
     pub(crate) mig_uuid: String,
 }
 
+impl Gpu {
+    /// Its figures are there and not those of a better past.
+    pub(crate) fn is_read(&self) -> bool {
+        let silent = ["unresponsive", "unmonitored"].contains(&self.health.state.as_str());
+        self.reading.is_some() && !silent
+    }
+}
+
 /// NVML's clock event reasons (`nvmlClocksEventReason*` of `nvml.h`).
 const CLOCK_REASONS: [(u64, &str); 9] = [
     (0x1, "idle"),

@@ -98,8 +98,7 @@ impl Machine {
     /// Part of what there is could not be read.
     pub(crate) fn is_partial(&self) -> bool {
         ["unresponsive", "unknown"].contains(&self.driver.state.as_str())
-            || self.gpus.iter().any(|gpu| gpu.reading.is_none())
-            || (self.source == Origin::Nvml && !self.problems.is_empty())
+            || self.gpus.iter().any(|gpu| !gpu.is_read())
     }
 }
 

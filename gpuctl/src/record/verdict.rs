@@ -66,10 +66,8 @@ fn findings(machine: &Machine) -> Vec<(State, String)> {
     }
     found.extend(machine.gpus.iter().filter_map(of_gpu));
     for problem in &machine.problems {
-        found.push((
-            State::Degraded,
-            format!("{} of {}", problem.reason, problem.subject),
-        ));
+        let text = format!("problem with {}", problem.subject);
+        found.push((State::Degraded, text));
     }
     found
 }

@@ -10,7 +10,7 @@ use proto::gpulet::{GetNodeRequest, ListGpusRequest, ListPodsRequest, WatchEvent
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status, Streaming};
 
-use crate::record::{Event, Gpu, Machine, Pod};
+use crate::record::{Event, Machine, Pod};
 
 /// Everything is answered from memory, so an agent that takes longer than this hangs.
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -32,19 +32,31 @@ pub(crate) struct Events {
     stream: Streaming<proto::gpulet::Event>,
 }
 
-/// Why the agent does not answer. The text says what to do.
+/// Why the agent does not answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AgentError {
-    #[error("no agent: no socket {0} (start gpulet, or use --socket)")]
+    #[error("no agent at {0}")]
     NoSocket(PathBuf),
-    #[error("no agent: nobody listens at {0} any more (start gpulet)")]
+    #[error("nobody listens at {0}")]
     Refused(PathBuf),
-    #[error("no permission for the agent at {0} (use sudo, or join the group of the socket)")]
+    #[error("no permission for the agent at {0}")]
     Denied(PathBuf),
-    #[error("the agent at {socket} does not answer within {} s (see its log)", DEADLINE.as_secs())]
-    Slow { socket: PathBuf },
+    #[error("the agent at {0} does not answer in time")]
+    Slow(PathBuf),
     #[error("the agent at {socket} cannot be asked: {reason}")]
     Other { socket: PathBuf, reason: String },
+}
+
+impl AgentError {
+    /// What to do about it.
+    pub(crate) fn advice(&self) -> &'static str {
+        match self {
+            Self::NoSocket(_) => "start gpulet, or name its socket with --socket",
+            Self::Refused(_) => "start gpulet again, or name its socket with --socket",
+            Self::Denied(_) => "use sudo, or join the group of the socket",
+            Self::Slow(_) | Self::Other { .. } => "see gpulet's log",
+        }
+    }
 }
 
 impl Agent {
@@ -65,7 +77,7 @@ impl Agent {
     }
 
     /// Node and GPUs.
-    pub(super) async fn machine(&self) -> Result<Machine, AgentError> {
+    pub(crate) async fn machine(&self) -> Result<Machine, AgentError> {
         let mut client = self.client.clone();
         let node = client.get_node(request(GetNodeRequest {})).await;
         let node = node
@@ -91,19 +103,6 @@ impl Agent {
         let mut pods: Vec<Pod> = pods.pods.into_iter().map(Pod::from).collect();
         pods.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
         Ok(pods)
-    }
-
-    /// GPUs only.
-    pub(crate) async fn gpus(&self) -> Result<Vec<Gpu>, AgentError> {
-        let gpus = self
-            .client
-            .clone()
-            .list_gpus(request(ListGpusRequest {}))
-            .await;
-        let gpus = gpus
-            .map_err(|status| failed(&self.socket, &status))?
-            .into_inner();
-        Ok(gpus.gpus.into_iter().map(Gpu::from).collect())
     }
 
     /// What happened, and with `follow` what happens from then on.
@@ -165,7 +164,7 @@ fn cannot_connect(socket: &Path, error: &tonic::transport::Error) -> AgentError 
         Some(io::ErrorKind::NotFound) => AgentError::NoSocket(socket),
         Some(io::ErrorKind::ConnectionRefused) => AgentError::Refused(socket),
         Some(io::ErrorKind::PermissionDenied) => AgentError::Denied(socket),
-        Some(io::ErrorKind::TimedOut) => AgentError::Slow { socket },
+        Some(io::ErrorKind::TimedOut) => AgentError::Slow(socket),
         _ => AgentError::Other {
             socket,
             reason: innermost(error),
@@ -176,7 +175,7 @@ fn cannot_connect(socket: &Path, error: &tonic::transport::Error) -> AgentError 
 fn failed(socket: &Path, status: &Status) -> AgentError {
     let socket = socket.to_owned();
     match status.code() {
-        Code::DeadlineExceeded | Code::Cancelled => AgentError::Slow { socket },
+        Code::DeadlineExceeded | Code::Cancelled => AgentError::Slow(socket),
         Code::Unimplemented => AgentError::Other {
             socket,
             reason: "it does not speak gpulet.v1; is it gpulet, and not older than this gpuctl?"

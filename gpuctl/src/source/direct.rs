@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use gpu_model::{
     DriverState, GpuFacts, GpuUuid, HealthBook, HealthEvent, Inventory, KnownGpu, MachineFacts,
-    Presence, SilentGpu, Time, sift,
+    Presence, SilentGpu, Time,
 };
 use gpu_probe::{Look, ProbeSettings, Trouble};
 
 use crate::record::{
-    Driver, Finding, Gpu, Health, Machine, MigDevice, MigProfile, Moment, Origin, Problem, Process,
-    Reading, clock_reasons,
+    Driver, Finding, Gpu, Health, Machine, MigDevice, MigProfile, Moment, Origin, Process, Reading,
+    clock_reasons,
 };
 
 /// Longest look. The probe itself gives a library 15 s to start and each call 5 s; a machine with eight
@@ -22,27 +22,22 @@ pub(super) async fn machine(settings: ProbeSettings) -> Machine {
     judge(gpu_probe::look(settings, PATIENCE).await, Moment::now())
 }
 
+/// The probe has left out what cannot be true; what it left out is among the silent ones.
 fn judge(look: Look, now: Moment) -> Machine {
-    let (facts, rejected) = sift(&look.machine);
-    let (inventory, _) = Inventory::default().scanned(&facts);
+    let facts = &look.machine;
+    let (inventory, _) = Inventory::default().scanned(facts);
     let book = examine(&look, &inventory, Time(now.0));
     let known = facts.gpus.iter().filter_map(|gpu| inventory.gpu(&gpu.uuid));
     let mut gpus: Vec<Gpu> = known.map(|known| gpu(known, &look, &book, now)).collect();
     gpus.extend(facts.silent.iter().map(silent));
     gpus.sort_by_key(|gpu| gpu.index);
-    let unbelieved = rejected.iter().map(|gpu| Problem {
-        subject: format!("GPU {}", gpu.index),
-        reason: "GpuNotBelieved".to_owned(),
-        message: format!("it is left out: {}", gpu.why),
-        since: None,
-    });
     Machine {
         source: Origin::Nvml,
         node: None,
-        driver: driver(&look.driver, &facts),
-        gpus_expected: u32::try_from(inventory.expected() + rejected.len()).unwrap_or(u32::MAX),
+        driver: driver(&look.driver, facts),
+        gpus_expected: u32::try_from(inventory.expected()).unwrap_or(u32::MAX),
         topology: topology(&inventory, &gpus),
-        problems: unbelieved.collect(),
+        problems: Vec::new(),
         gpus,
     }
 }

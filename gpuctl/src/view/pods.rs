@@ -5,7 +5,7 @@ use super::cell::{Cell, Tone};
 use super::grid::{Grid, Narrow, left, right};
 use super::sheet::{INDENT, heading};
 use super::words;
-use crate::record::{Gpu, Pod};
+use crate::record::{Gpu, Machine, Pod};
 
 /// Half a reason is none: where it does not fit beside the rest, it goes below.
 const STEPS: &[Narrow] = &[
@@ -20,10 +20,9 @@ const STEPS: &[Narrow] = &[
 ];
 
 /// All pods.
-pub(crate) fn pods(pods: &[Pod], gpus: &[Gpu], screen: &Screen) -> String {
+pub(crate) fn pods(pods: &[Pod], machine: &Machine, screen: &Screen) -> String {
     if pods.is_empty() {
-        let text = "no pods on this node: no source wants any and the runtime has none";
-        return Cell::from(text).paragraph(screen);
+        return Cell::from(none(machine)).paragraph(screen);
     }
     let mut grid = Grid::new(&[
         left("NAMESPACE"),
@@ -56,7 +55,7 @@ pub(crate) fn pods(pods: &[Pod], gpus: &[Gpu], screen: &Screen) -> String {
             format!("{ready}/{}", main().count()).into(),
             status(pod),
             restarts.into(),
-            devices(pod, gpus).into(),
+            devices(pod, &machine.gpus).into(),
             words::or_nothing(pod.started_at.map(|since| since.age(screen.now))).into(),
             why(pod).into(),
             words::text(&pod.ips.join(",")).into(),
@@ -70,6 +69,17 @@ pub(crate) fn pods(pods: &[Pod], gpus: &[Gpu], screen: &Screen) -> String {
         table
     } else {
         table + &reasons(pods, screen)
+    }
+}
+
+/// Why there are none: an agent that starts has not heard of them yet.
+fn none(machine: &Machine) -> String {
+    match &machine.node {
+        Some(node) if !node.not_ready.is_empty() => {
+            let waits = node.not_ready.join(", ");
+            format!("no pods are known yet: the agent starts and waits for {waits}")
+        }
+        _ => "no pods on this node: no source wants any and the runtime has none".to_owned(),
     }
 }
 

@@ -24,7 +24,7 @@ const VIEWS: &[(&str, Draw)] = &[
     ("describe-gpu-well", |screen| described(0, screen)),
     ("describe-gpu-lost", |screen| described(2, screen)),
     ("describe-gpu-mig", |screen| described(3, screen)),
-    ("pods", |screen| view::pods(&pods(), &gpus(), screen)),
+    ("pods", |screen| view::pods(&pods(), &machine(), screen)),
     ("top", |screen| view::top(&machine(), screen)),
     ("topo", |screen| view::topo(&machine(), screen)),
     ("health", |screen| {
@@ -48,7 +48,13 @@ const VIEWS: &[(&str, Draw)] = &[
     ("cdi-validate", |screen| {
         view::cdi_checks(&checks(), "/etc/cdi", screen)
     }),
-    ("empty-pods", |screen| view::pods(&[], &[], screen)),
+    ("empty-pods", |screen| view::pods(&[], &machine(), screen)),
+    ("starting-pods", |screen| {
+        let mut machine = machine();
+        let waits = ["pod sources", "container runtime"].map(str::to_owned);
+        machine.node.as_mut().unwrap().not_ready = waits.to_vec();
+        view::pods(&[], &machine, screen)
+    }),
     ("empty-events", |screen| view::events(&[], &[], screen)),
     ("empty-cdi", |screen| {
         view::cdi(&[], "/etc/cdi and /var/run/cdi", screen)
@@ -238,7 +244,7 @@ fn without_colour(text: &str) -> String {
 fn what_a_container_says_cannot_steer_the_terminal() {
     let mut pods = pods();
     pods[2].message = "\x1b[2J\x07pulled\nover\ttwo lines".to_owned();
-    let text = view::pods(&pods, &gpus(), &screen(None, false));
+    let text = view::pods(&pods, &machine(), &screen(None, false));
     assert!(
         text.chars().all(|c| c == '\n' || !c.is_control()),
         "{text:?}"

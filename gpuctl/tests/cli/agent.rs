@@ -163,7 +163,7 @@ async fn an_agent_that_does_not_answer_is_given_up() {
     let agent = FakeAgent::mute();
     let ran = agent.run(&["pods"]).await;
     assert_eq!(ran.code, 3, "{ran:?}");
-    assert!(ran.stderr.contains("does not answer within 5 s"), "{ran:?}");
+    assert!(ran.stderr.contains("does not answer in time"), "{ran:?}");
     let machine = Machine::new("t4x1");
     let list = finish(
         machine
@@ -174,8 +174,5 @@ async fn an_agent_that_does_not_answer_is_given_up() {
     .await;
     assert_eq!(list.code, 0, "{list:?}");
     assert!(list.stdout.contains("Tesla T4"), "{list:?}");
-    assert!(
-        list.stderr.contains("does not answer within 5 s"),
-        "{list:?}"
-    );
+    assert!(list.stderr.contains("does not answer in time"), "{list:?}");
 }

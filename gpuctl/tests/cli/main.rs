@@ -6,7 +6,6 @@ mod agent;
 mod cdi;
 mod direct;
 mod fake;
-#[path = "../../src/fixtures.rs"]
 mod fixtures;
 mod follow;
 mod plain;

@@ -23,6 +23,30 @@ async fn help_tells_examples_and_exit_codes() {
 }
 
 #[tokio::test]
+async fn help_fits_80_columns() {
+    for command in [
+        "",
+        "status",
+        "list",
+        "describe",
+        "describe gpu",
+        "pods",
+        "top",
+        "explain pod",
+        "health",
+        "xid",
+        "xid explain",
+        "events",
+        "cdi",
+        "cdi validate",
+    ] {
+        let help = alone(command.split_whitespace().chain(["--help"])).await;
+        let long = help.stdout.lines().find(|line| line.chars().count() > 80);
+        assert_eq!((help.code, long), (0, None), "{command}");
+    }
+}
+
+#[tokio::test]
 async fn a_wrong_command_line_is_code_2() {
     for arguments in [
         &["nonsense"][..],

@@ -43,10 +43,16 @@ use Kind::{List, Number, Pairs, Switch, Text};
 use Use::{Field, Ignored, Own};
 
 const fn flag(name: &'static str, kind: Kind, use_: Use, help: &'static str) -> Flag {
-    Flag { name, kind, use_, help }
+    Flag {
+        name,
+        kind,
+        use_,
+        help,
+    }
 }
 
 /// gpulet's own flags.
+#[rustfmt::skip] // one flag a line: it is a table
 pub(crate) const OWN: &[Flag] = &[
     flag("validate", Switch, Own, "Check configuration and manifests, print what is wrong, start nothing"),
     flag("gpulet-socket", Text, Own, "Unix socket for gpuctl [/run/gpulet/gpulet.sock]"),
@@ -59,6 +65,7 @@ pub(crate) const OWN: &[Flag] = &[
 ];
 
 /// The stock kubelet's flags (Kubernetes 1.37).
+#[rustfmt::skip] // one flag a line: it is a table
 pub(crate) const STOCK: &[Flag] = &[
     flag("config", Text, Own, "KubeletConfiguration file, YAML or JSON"),
     flag("config-dir", Text, Own, "Folder of *.conf files laid over it in lexical order"),

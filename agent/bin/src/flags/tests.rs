@@ -47,19 +47,36 @@ fn stock_flags_become_fields_in_every_form_that_scripts_use() {
 
 #[test]
 fn flags_without_effect_are_accepted_and_named() {
-    let given = flags(&["--node-labels=a=b", "--kubeconfig", "/etc/kubernetes/kubelet.conf"]);
+    let given = flags(&[
+        "--node-labels=a=b",
+        "--kubeconfig",
+        "/etc/kubernetes/kubelet.conf",
+    ]);
     assert_eq!(given.ignored, ["kubeconfig", "node-labels"]);
     assert_eq!(given.overlay, json!({}));
 }
 
 #[test]
 fn a_wrong_word_is_a_usage_error() {
-    assert!(command().try_get_matches_from(["gpulet", "--no-such-flag"]).is_err());
-    assert!(command().try_get_matches_from(["gpulet", "--max-pods=many"]).is_err());
+    assert!(
+        command()
+            .try_get_matches_from(["gpulet", "--no-such-flag"])
+            .is_err()
+    );
+    assert!(
+        command()
+            .try_get_matches_from(["gpulet", "--max-pods=many"])
+            .is_err()
+    );
 }
 
 #[test]
 fn the_dev_root_follows_the_driver_root() {
-    assert_eq!(flags(&["--nvidia-driver-root=/run/nvidia/driver"]).dev_root.to_str(), Some("/run/nvidia/driver"));
+    assert_eq!(
+        flags(&["--nvidia-driver-root=/run/nvidia/driver"])
+            .dev_root
+            .to_str(),
+        Some("/run/nvidia/driver")
+    );
     assert_eq!(flags(&[]).dev_root.to_str(), Some("/"));
 }

@@ -47,7 +47,9 @@ fn message(event: &Arc<AgentEvent>) -> Event {
         Subject::Node => ("node".to_owned(), String::new()),
         Subject::Device(name) => (name.clone(), String::new()),
         Subject::Pod { name, .. } => (name.to_string(), String::new()),
-        Subject::Container { name, container, .. } => (name.to_string(), container.to_string()),
+        Subject::Container {
+            name, container, ..
+        } => (name.to_string(), container.to_string()),
     };
     Event {
         number: event.sequence,

@@ -3,8 +3,8 @@
 use gpu_keeper::{GpuHolder, GpuSnapshot, GpuView, driver_reason, driver_words};
 use gpu_model::{DriverState, Finding, Presence};
 use proto::gpulet::{
-    Driver, Finding as FindingMessage, Gpu, Health, Holder, ListGpusResponse, MigDevice, MigProfile,
-    Process, Reading,
+    Driver, Finding as FindingMessage, Gpu, Health, Holder, ListGpusResponse, MigDevice,
+    MigProfile, Process, Reading,
 };
 
 use crate::devices::pod_name;
@@ -54,14 +54,22 @@ fn state_word(state: &DriverState) -> &'static str {
 /// Row by row in the order of the snapshot; a GPU that is not there now has no wiring.
 fn topology(snapshot: &GpuSnapshot) -> Vec<String> {
     let wiring = &snapshot.topology;
-    let positions: Vec<Option<usize>> =
-        snapshot.gpus.iter().map(|gpu| wiring.position(&gpu.facts.uuid)).collect();
+    let positions: Vec<Option<usize>> = snapshot
+        .gpus
+        .iter()
+        .map(|gpu| wiring.position(&gpu.facts.uuid))
+        .collect();
     let cell = |a: &Option<usize>, b: &Option<usize>| match (a, b) {
         (Some(a), Some(b)) if a == b => "X".to_owned(),
-        (Some(a), Some(b)) => wiring.pair(*a, *b).map_or("-".to_owned(), |pair| pair.to_string()),
+        (Some(a), Some(b)) => wiring
+            .pair(*a, *b)
+            .map_or("-".to_owned(), |pair| pair.to_string()),
         _ => "-".to_owned(),
     };
-    positions.iter().flat_map(|a| positions.iter().map(move |b| cell(a, b))).collect()
+    positions
+        .iter()
+        .flat_map(|a| positions.iter().map(move |b| cell(a, b)))
+        .collect()
 }
 
 fn gpu(view: &GpuView) -> Gpu {
@@ -74,29 +82,60 @@ fn gpu(view: &GpuView) -> Gpu {
         name: facts.name.clone(),
         serial: facts.serial.clone().unwrap_or_default(),
         pci: facts.pci.to_string(),
-        numa_node: facts.numa.and_then(|node| i32::try_from(node).ok()).unwrap_or(-1),
+        numa_node: facts
+            .numa
+            .and_then(|node| i32::try_from(node).ok())
+            .unwrap_or(-1),
         cpus: facts.cpus.clone(),
         memory_bytes: facts.memory,
         compute_capability: format!("{}.{}", facts.compute.0, facts.compute.1),
         architecture: facts.architecture.clone(),
         device_nodes: view.nodes.clone(),
         health: Some(health(view)),
-        reading: view.reading.as_ref().map(|(at, reading)| self::reading(at.0, reading)),
+        reading: view
+            .reading
+            .as_ref()
+            .map(|(at, reading)| self::reading(at.0, reading)),
         holders: view.holders.iter().map(holder).collect(),
-        mig_devices: mig.into_iter().flat_map(|mig| &mig.devices).map(mig_device).collect(),
-        mig_profiles: mig.into_iter().flat_map(|mig| &mig.profiles).map(mig_profile).collect(),
+        mig_devices: mig
+            .into_iter()
+            .flat_map(|mig| &mig.devices)
+            .map(mig_device)
+            .collect(),
+        mig_profiles: mig
+            .into_iter()
+            .flat_map(|mig| &mig.profiles)
+            .map(mig_profile)
+            .collect(),
         mig_enabled: mig.is_some_and(|mig| mig.enabled),
-        links_active: facts.links.iter().filter(|link| link.active).count().try_into().unwrap_or(0),
-        fabric: facts.fabric.as_ref().map(|fabric| fabric.state.clone()).unwrap_or_default(),
+        links_active: facts
+            .links
+            .iter()
+            .filter(|link| link.active)
+            .count()
+            .try_into()
+            .unwrap_or(0),
+        fabric: facts
+            .fabric
+            .as_ref()
+            .map(|fabric| fabric.state.clone())
+            .unwrap_or_default(),
     }
 }
 
 fn health(view: &GpuView) -> Health {
     let findings = view.findings.iter().map(finding);
-    let since = view.findings.iter().map(|finding| finding.first_seen.0).min().unwrap_or(0);
+    let since = view
+        .findings
+        .iter()
+        .map(|finding| finding.first_seen.0)
+        .min()
+        .unwrap_or(0);
     let absent = match &view.presence {
         Presence::Present => None,
-        Presence::Silent(fault) => Some(format!("the driver counts it and cannot read it: {fault}")),
+        Presence::Silent(fault) => {
+            Some(format!("the driver counts it and cannot read it: {fault}"))
+        }
         Presence::Missing => Some("it was here before and is not there now".to_owned()),
     };
     let absent = absent.map(|message| FindingMessage {
@@ -161,7 +200,11 @@ fn holder(holder: &GpuHolder) -> Holder {
         uid: holder.owner.id.0.clone(),
         container: holder.container.clone(),
         since: holder.since.0,
-        mig_uuid: holder.partition.as_ref().map(ToString::to_string).unwrap_or_default(),
+        mig_uuid: holder
+            .partition
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
     }
 }
 

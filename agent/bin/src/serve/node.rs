@@ -14,7 +14,12 @@ pub(super) fn message(api: &NodeApi) -> NodeInfo {
         node_name: api.place.node.clone(),
         version: VERSION.to_owned(),
         started_at: api.place.started_at.0,
-        not_ready: api.readiness.pending().into_iter().map(str::to_owned).collect(),
+        not_ready: api
+            .readiness
+            .pending()
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
         runtime: Some(Runtime {
             endpoint: api.place.endpoint.clone(),
             reachable: facts.mode != WatchMode::Down,
@@ -43,7 +48,9 @@ fn runtime(watch: &agent_loops::RuntimeWatch) -> Runtime {
 
 fn problems(api: &NodeApi) -> Vec<Problem> {
     let board = api.problems.borrow().clone();
-    let lists = board.iter().flat_map(|(area, list)| list.iter().map(move |each| (area, each)));
+    let lists = board
+        .iter()
+        .flat_map(|(area, list)| list.iter().map(move |each| (area, each)));
     lists
         .map(|(area, problem)| Problem {
             subject: problem.subject.clone(),

@@ -14,9 +14,16 @@ pub(super) fn message(pod: &PodSnapshot) -> Pod {
     let sidecars = sidecars(pod);
     let init = status.init.iter().map(|container| {
         let sidecar = sidecars.iter().any(|name| *name == container.name.as_str());
-        self::container(container, if sidecar { "sidecar" } else { "init" }, &pod.grants)
+        self::container(
+            container,
+            if sidecar { "sidecar" } else { "init" },
+            &pod.grants,
+        )
     });
-    let main = status.containers.iter().map(|each| container(each, "main", &pod.grants));
+    let main = status
+        .containers
+        .iter()
+        .map(|each| container(each, "main", &pod.grants));
     Pod {
         namespace: pod.name.namespace.to_string(),
         name: pod.name.name.to_string(),
@@ -40,7 +47,10 @@ pub(super) fn message(pod: &PodSnapshot) -> Pod {
 
 /// Names of the init containers that keep running.
 fn sidecars(pod: &PodSnapshot) -> Vec<&str> {
-    let spec = pod.manifest.as_ref().and_then(|manifest| manifest.spec.as_ref());
+    let spec = pod
+        .manifest
+        .as_ref()
+        .and_then(|manifest| manifest.spec.as_ref());
     spec.and_then(|spec| spec.init_containers.as_ref())
         .into_iter()
         .flatten()
@@ -55,7 +65,10 @@ fn steps(pod: &PodSnapshot) -> Vec<Step> {
         action: step.action.to_string(),
         why: step.why.to_string(),
     });
-    let failed = pod.failures.iter().map(|(action, failure)| retry(action, failure));
+    let failed = pod
+        .failures
+        .iter()
+        .map(|(action, failure)| retry(action, failure));
     doing.chain(failed).collect()
 }
 
@@ -75,7 +88,11 @@ fn container(status: &ContainerStatus, kind: &str, grants: &[DeviceGrant]) -> Co
         name: status.name.to_string(),
         kind: kind.to_owned(),
         image: status.image.clone(),
-        id: status.id.as_ref().map(ToString::to_string).unwrap_or_default(),
+        id: status
+            .id
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
         ready: status.ready,
         restart_count: status.restart_count,
         exit_code: status.last.as_ref().map(|last| last.exit_code),
@@ -83,7 +100,10 @@ fn container(status: &ContainerStatus, kind: &str, grants: &[DeviceGrant]) -> Co
         ..Container::default()
     };
     match &status.state {
-        ContainerState::Waiting { reason, message: text } => {
+        ContainerState::Waiting {
+            reason,
+            message: text,
+        } => {
             message.state = "waiting".to_owned();
             message.reason.clone_from(reason);
             message.message.clone_from(text);
@@ -112,7 +132,11 @@ fn granted(grant: &DeviceGrant) -> Vec<Device> {
         .map(|(at, id)| Device {
             resource: grant.resource.to_string(),
             id: id.to_string(),
-            cdi_name: grant.cdi.get(at).map(ToString::to_string).unwrap_or_default(),
+            cdi_name: grant
+                .cdi
+                .get(at)
+                .map(ToString::to_string)
+                .unwrap_or_default(),
         })
         .collect()
 }

@@ -205,3 +205,30 @@ fn only_reading_pulling_and_hooks_may_be_dropped() {
         assert!(!action.cancel_safe(), "{action:?}");
     }
 }
+
+#[test]
+fn a_restart_backs_off_though_the_runtime_told_of_it_first() {
+    let create = Action::CreateContainer {
+        container: container("c"),
+        attempt: 1,
+        sandbox: SandboxId::new("s0"),
+    };
+    for told in ["s0 c.0=7", "s0 c.1 c.0=7", "s0 c.1=7 c.0=7"] {
+        let mut scene = Scene::running("main:c", told);
+        let made = Outcome::Container(id("c.1"));
+        record(
+            &mut scene.have,
+            &mut scene.memory,
+            &create,
+            made,
+            at(1),
+            &RULES,
+        );
+        let backoff = scene.memory.backoff.get(&container("c"));
+        assert_eq!(
+            backoff.map(|each| each.delay),
+            Some(RULES.backoff_base),
+            "{told}"
+        );
+    }
+}

@@ -7,6 +7,7 @@ mod hierarchies;
 mod limits;
 mod requests;
 mod settings;
+mod stray;
 mod tree;
 mod v1;
 mod v2;

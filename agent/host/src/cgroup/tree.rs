@@ -11,6 +11,7 @@ use k8s_openapi::api::core::v1::Pod;
 use tracing::{debug, info, warn};
 
 use super::requests::{class, pod_requests};
+use super::stray;
 use super::{
     Amounts, Capacity, CgroupDriver, CgroupError, CgroupSettings, Limits, capacity, convert, limits,
 };
@@ -180,8 +181,8 @@ impl Tree {
         Ok(self.driver.runtime_name(&name))
     }
 
-    /// Removes a pod's cgroup, of whatever class it was. Processes in it are an error, and then it
-    /// stays as it is: they are no container's, so somebody should know before they are ended.
+    /// Removes a pod's cgroup, of whatever class it was. Processes in it are no container's any more
+    /// and are killed; one that does not end is an error that names it, and then the cgroup stays.
     pub(crate) fn remove(&self, uid: &PodUid) -> Result<(), CgroupError> {
         if !self.settings.per_qos {
             return Ok(());
@@ -192,6 +193,7 @@ impl Tree {
             QosClass::BestEffort,
         ] {
             let cgroup = self.pod_name(uid, class);
+            stray::kill(|| self.driver.pids(&cgroup))?;
             let pids = self.driver.pids(&cgroup)?;
             if !pids.is_empty() {
                 return Err(CgroupError::Busy { cgroup, pids });

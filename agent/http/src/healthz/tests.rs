@@ -19,16 +19,28 @@ async fn ask(address: SocketAddr, path: &str) -> String {
 async fn says_what_is_missing_until_everything_is_up() {
     let (drain, readiness) = (Drain::default(), Readiness::default());
     let hold = readiness.hold("runtime");
-    let (address, serving) =
-        serve_healthz(Ipv4Addr::LOCALHOST.into(), 0, readiness.clone(), drain.guard()).await.unwrap();
+    let (address, serving) = serve_healthz(
+        Ipv4Addr::LOCALHOST.into(),
+        0,
+        readiness.clone(),
+        drain.guard(),
+    )
+    .await
+    .unwrap();
     let server = base_daemon::spawn("healthz", serving);
 
     let answer = ask(address, "/healthz").await;
-    assert!(answer.starts_with("HTTP/1.1 500") && answer.contains("runtime"), "{answer}");
+    assert!(
+        answer.starts_with("HTTP/1.1 500") && answer.contains("runtime"),
+        "{answer}"
+    );
     assert!(ask(address, "/healthz/ping").await.ends_with("ok"));
     drop(hold);
     let answer = ask(address, "/healthz").await;
-    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("ok"), "{answer}");
+    assert!(
+        answer.starts_with("HTTP/1.1 200") && answer.ends_with("ok"),
+        "{answer}"
+    );
     assert!(ask(address, "/pods").await.starts_with("HTTP/1.1 404"));
 
     drain.begin();
