@@ -45,7 +45,7 @@ pub struct Doors {
 pub struct Settings {
     /// What decisions read.
     pub rules: Rules,
-    /// Addresses of the node, primary first: those of pods on the host network.
+    /// Addresses of the node, primary first, at least one: those of pods on the host network.
     pub node_ips: Vec<IpAddr>,
     /// Pods that may start side by side, at least 1.
     pub start_slots: usize,
@@ -152,7 +152,7 @@ pub fn start(
     };
     let inputs = Inputs::new(sources, news, around.doors.devices.changes(), drain.guard());
     let looking = readiness.hold("container runtime");
-    let root = root(around, pleg, parts, inputs, (pods.clone(), looking));
+    let root = root(around, pleg, parts, inputs, pods.clone(), looking);
     Agent {
         pods,
         runtime,
@@ -166,7 +166,8 @@ async fn root(
     pleg: Pleg,
     parts: Parts,
     mut inputs: Inputs,
-    (pods, looking): (watch::Receiver<Arc<PodBoard>>, Hold),
+    pods: watch::Receiver<Arc<PodBoard>>,
+    looking: Hold,
 ) {
     let mut watchers = JoinSet::new();
     let events = around.events.clone();

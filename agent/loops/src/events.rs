@@ -166,13 +166,15 @@ impl EventLog {
             why,
         };
         let event = Arc::new(ring.merge(fresh));
-        tell(&event);
         ring.kept.push_back(Arc::clone(&event));
         if ring.kept.len() > KEPT {
             ring.kept.pop_front();
         }
         // Nobody may be listening, which is fine.
-        let _ = ring.live.send(event);
+        let _ = ring.live.send(Arc::clone(&event));
+        drop(ring);
+        // The log may be slow to take it.
+        tell(&event);
     }
 
     /// What is kept, oldest first, and a stream that goes on right after it without a gap.

@@ -14,7 +14,7 @@
 //! Nothing here decides about restarts, order, status or who may run: that is `agent-core`'s.
 //! Nothing here knows which runtime, host or device stands behind a port, or reads a manifest.
 //! Nothing is removed without the last rung of `startup` as proof, nothing waits on a lock over an
-//! await, and no task's panic ends the agent.
+//! await, and no panic in the task of a pod ends the agent.
 
 mod agent;
 mod around;

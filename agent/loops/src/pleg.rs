@@ -123,6 +123,7 @@ impl Pleg {
         loop {
             tokio::select! {
                 // Cancelled when another arm is ready: `next` takes an item only when it is ready.
+                // The body waits for room in the channel alone, and the supervisor reads at once.
                 event = stream.next() => match event {
                     Some(Ok(event)) => self.tell(self.news_of(event)).await?,
                     Some(Err(fail)) => return self.broken(&fail.to_string()),

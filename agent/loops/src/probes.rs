@@ -53,12 +53,8 @@ impl ProbeSet {
         &self.results
     }
 
-    /// Makes the running workers equal to the list.
-    pub(crate) fn keep_to(
-        &mut self,
-        probing: &[Probing],
-        mut job: impl FnMut(&Probing) -> Option<ProbeJob>,
-    ) {
+    /// Ends the workers that are not in the list. Returns those of the list that do not run.
+    pub(crate) fn keep_to<'a>(&mut self, probing: &'a [Probing]) -> Vec<&'a Probing> {
         self.workers.retain(|worker, handle| {
             let keep = probing.contains(worker);
             if !keep {
@@ -66,23 +62,25 @@ impl ProbeSet {
             }
             keep
         });
-        for probing in probing {
-            if self.workers.contains_key(probing) {
-                continue;
-            }
-            let Some(job) = job(probing) else { continue };
-            // Before the first verdict there is none to show: `core` knows what that means.
-            let state = || {
-                (
-                    job.probe.clone(),
-                    ProbeState::new(probing.kind, job.adopted),
-                )
-            };
-            self.states.entry(probing.clone()).or_insert_with(state);
-            let worker = worker::run(job, probing.clone(), self.sender.clone());
-            self.workers
-                .insert(probing.clone(), self.tasks.spawn(worker));
-        }
+        probing
+            .iter()
+            .filter(|each| !self.workers.contains_key(each))
+            .collect()
+    }
+
+    /// Starts a worker.
+    pub(crate) fn start(&mut self, probing: &Probing, job: ProbeJob) {
+        // Before the first verdict there is none to show: `core` knows what that means.
+        let state = || {
+            (
+                job.probe.clone(),
+                ProbeState::new(probing.kind, job.adopted),
+            )
+        };
+        self.states.entry(probing.clone()).or_insert_with(state);
+        let worker = worker::run(job, probing.clone(), self.sender.clone());
+        self.workers
+            .insert(probing.clone(), self.tasks.spawn(worker));
     }
 
     /// Forgets containers that are gone.

@@ -4,6 +4,7 @@
 //! its task's. Nothing here waits for anything but the next input.
 
 mod found;
+mod inputs;
 mod reconcile;
 mod route;
 
@@ -12,13 +13,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_core::{PodName, PodUid, Stop, Time};
-use base_daemon::{DrainGuard, Hold};
-use futures::StreamExt;
-use futures::stream::{BoxStream, SelectAll};
-use tokio::sync::{mpsc, watch};
+use base_daemon::Hold;
+use tokio::sync::watch;
 use tokio::task::{Id, JoinError, JoinSet};
 
-use crate::agent::Source;
 use crate::around::Around;
 use crate::events::Subject;
 use crate::mailbox::Mailbox;
@@ -27,9 +25,10 @@ use crate::pod::{PodLetter, PodStart, PodTask};
 use crate::ports::{SourceSnapshot, WantedPod};
 use crate::problems::ProblemBoard;
 use crate::snapshot::{PodBoard, PodChanges};
-use crate::startup::{FirstLook, Live, Observed, Recalled};
+use crate::startup::{FirstLook, Live, Observed};
 
 use found::{Found, Leftovers};
+pub(crate) use inputs::Inputs;
 
 /// First and longest delay before the task of a pod that panicked begins anew.
 const RESTART: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
@@ -40,7 +39,10 @@ pub(crate) struct Supervisor {
     around: Arc<Around>,
     problems: ProblemBoard,
     sources: Vec<SourceState>,
-    stage: Stage,
+    /// The rung of start-up while sources have yet to report.
+    observed: Option<Observed>,
+    /// Proof that removing is allowed, once they have.
+    live: Option<Live>,
     entries: BTreeMap<PodUid, Entry>,
     /// In the runtime or on the host, without a task.
     found: BTreeMap<PodUid, Found>,
@@ -56,21 +58,11 @@ pub(crate) struct Supervisor {
     syncing: Option<Hold>,
 }
 
+/// One source and what it said last.
 #[derive(Debug)]
 struct SourceState {
     name: &'static str,
     latest: Option<SourceSnapshot>,
-}
-
-/// How far start-up is.
-#[derive(Debug)]
-enum Stage {
-    /// Sources have yet to report.
-    Observed(Observed),
-    /// Removing is allowed.
-    Live(Live),
-    /// Between the two, never seen from outside.
-    Climbing,
 }
 
 /// A pod with a task.
@@ -106,52 +98,6 @@ enum AgentInput {
     Ending,
 }
 
-/// Where inputs come from.
-pub(crate) struct Inputs {
-    sources: SelectAll<BoxStream<'static, (usize, SourceSnapshot)>>,
-    news: mpsc::Receiver<RuntimeNews>,
-    devices: watch::Receiver<u64>,
-    drain: DrainGuard,
-}
-
-impl Inputs {
-    /// A source that ends without having reported keeps the agent from removing anything.
-    pub(crate) fn new(
-        sources: Vec<Source>,
-        news: mpsc::Receiver<RuntimeNews>,
-        devices: watch::Receiver<u64>,
-        drain: DrainGuard,
-    ) -> Self {
-        let streams = sources.into_iter().enumerate().map(|(index, source)| {
-            let mut receiver = source.snapshots;
-            // What was reported before the agent began counts, too.
-            receiver.mark_changed();
-            let snapshots = futures::stream::unfold(receiver, |mut receiver| async move {
-                receiver.changed().await.ok()?;
-                let latest = receiver.borrow_and_update().clone();
-                Some((latest, receiver))
-            });
-            let some = snapshots.filter_map(std::future::ready);
-            some.map(move |snapshot| (index, snapshot)).boxed()
-        });
-        Self {
-            sources: streams.collect(),
-            news,
-            devices,
-            drain,
-        }
-    }
-
-    /// Climbs to the first look. `None`: the agent ends before that.
-    pub(crate) async fn first_look(&mut self, recalled: Recalled) -> Option<(Observed, FirstLook)> {
-        // Each arm is cancelled for good when the other one is ready.
-        tokio::select! {
-            look = recalled.observe(&mut self.news) => look,
-            () = self.drain.ending() => None,
-        }
-    }
-}
-
 /// What the supervisor is made of.
 pub(crate) struct Parts {
     pub(crate) around: Arc<Around>,
@@ -169,7 +115,8 @@ impl Supervisor {
             around: parts.around,
             problems: parts.problems,
             sources: parts.sources.into_iter().map(source).collect(),
-            stage: Stage::Observed(observed),
+            observed: Some(observed),
+            live: None,
             entries: BTreeMap::new(),
             found: BTreeMap::new(),
             gone: BTreeMap::new(),
@@ -208,26 +155,6 @@ impl Supervisor {
             entry.mailbox.put(|letter| letter.ending = true);
         }
         while self.tasks.join_next().await.is_some() {}
-    }
-
-    async fn next(&mut self, inputs: &mut Inputs) -> AgentInput {
-        // Each arm is cancelled when another one is ready, and loses nothing by it.
-        tokio::select! {
-            // A stream gives an item only when it is ready.
-            Some((index, snapshot)) = inputs.sources.next() => AgentInput::Source(index, snapshot),
-            // The news stay in the channel.
-            Some(news) = inputs.news.recv() => AgentInput::Runtime(news),
-            // The letter stays in the box.
-            changes = self.around.board.take() => AgentInput::Pods(changes),
-            // The result stays in the set.
-            Some(ended) = self.tasks.join_next_with_id() => AgentInput::PodEnded(ended),
-            // Likewise.
-            Some(Ok(uids)) = self.leftovers.join_next() => AgentInput::Leftovers(uids),
-            // The change stays marked as unseen.
-            Ok(()) = inputs.devices.changed() => AgentInput::DevicesChanged,
-            // May be awaited again.
-            () = inputs.drain.ending() => AgentInput::Ending,
-        }
     }
 
     fn show(&mut self, changes: PodChanges) {

@@ -15,7 +15,11 @@ pub(crate) struct FakeAsker {
 }
 
 impl FakeAsker {
-    fn answer(&self, who: &str) -> Answer {
+    fn answer(&self, host: &str, who: &str) -> Answer {
+        if host.is_empty() {
+            let what = format!("{who} is asked without an address");
+            self.world.change(|state| state.violations.push(what));
+        }
         let deaf = self.world.read(|state| state.deaf);
         Answer {
             success: !deaf,
@@ -27,11 +31,11 @@ impl FakeAsker {
 #[async_trait]
 impl Asker for FakeAsker {
     async fn http(&self, get: &HttpGet, ip: &str, _timeout: Duration) -> Result<Answer, Fail> {
-        Ok(self.answer(&format!("http {ip}{}", get.path)))
+        Ok(self.answer(ip, &format!("http {ip}{}", get.path)))
     }
 
     async fn tcp(&self, host: &str, port: u16, _timeout: Duration) -> Result<Answer, Fail> {
-        Ok(self.answer(&format!("tcp {host}:{port}")))
+        Ok(self.answer(host, &format!("tcp {host}:{port}")))
     }
 
     async fn grpc(
@@ -41,6 +45,6 @@ impl Asker for FakeAsker {
         service: &str,
         _timeout: Duration,
     ) -> Result<Answer, Fail> {
-        Ok(self.answer(&format!("grpc {ip}:{port} {service}")))
+        Ok(self.answer(ip, &format!("grpc {ip}:{port} {service}")))
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_core::{
-    ContainerName, ContainerWant, Hook, ImageName, PodName, PodUid, PodWant, Probes, PullPolicy,
-    ResourceName, RestartPolicy,
+    ContainerName, ContainerWant, Hook, HttpGet, ImageName, PodName, PodUid, PodWant, Probes,
+    PullPolicy, ResourceName, RestartPolicy,
 };
 use agent_loops::ports::WantedPod;
 use k8s_openapi::api::core::v1::Pod;
@@ -134,6 +134,19 @@ impl PodBuilder {
     #[must_use]
     pub fn pre_stop(self, command: &str) -> Self {
         self.with(|container| container.pre_stop = Some(Hook::Exec(vec![command.to_owned()])))
+    }
+
+    /// preStop hook of the container added last: an HTTP request to the pod.
+    #[must_use]
+    pub fn pre_stop_http(self) -> Self {
+        let get = HttpGet {
+            tls: false,
+            host: None,
+            port: 80,
+            path: "/part".to_owned(),
+            headers: Vec::new(),
+        };
+        self.with(|container| container.pre_stop = Some(Hook::Http(get)))
     }
 
     fn with(mut self, change: impl FnOnce(&mut ContainerWant)) -> Self {

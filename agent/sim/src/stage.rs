@@ -211,6 +211,7 @@ impl Stage {
                     std::future::pending().await
                 }
             };
+            // Each arm is cancelled when another one is ready: all of them are level-triggered.
             let wake = tokio::select! {
                 _ = changes.changed() => Wake::Look,
                 () = shown => Wake::Look,
@@ -229,6 +230,8 @@ impl Stage {
     pub async fn pass(&mut self, time: Duration) {
         let deadline = tokio::time::Instant::now() + time;
         loop {
+            // Each arm is cancelled when the other one is ready: the deadline is kept outside, and a
+            // crash stays marked until the agent is buried.
             let crashed = tokio::select! {
                 () = tokio::time::sleep_until(deadline) => false,
                 () = crashed(&mut self.crashes) => true,

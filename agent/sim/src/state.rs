@@ -162,27 +162,28 @@ impl State {
         sandbox.map_or_else(|| PodName::new("", ""), |sandbox| sandbox.name.clone())
     }
 
-    /// What must hold at every moment.
+    /// What must hold at every moment: of a pod's name at most one sandbox is up, and of each of its
+    /// containers at most one instance runs.
     pub(crate) fn check(&mut self, now: Time) {
-        let mut live: BTreeMap<(&PodName, &ContainerName), u32> = BTreeMap::new();
-        let running = self
+        let mut counts: BTreeMap<(&PodName, Option<&ContainerName>), u32> = BTreeMap::new();
+        for sandbox in self.sandboxes.values().filter(|each| each.ready) {
+            *counts.entry((&sandbox.name, None)).or_default() += 1;
+        }
+        for container in self
             .containers
             .values()
-            .filter(|each| each.state == RunState::Running);
-        for container in running {
-            let Some(sandbox) = self.sandboxes.get(&container.sandbox) else {
-                continue;
-            };
-            *live.entry((&sandbox.name, &container.name)).or_default() += 1;
+            .filter(|each| each.state == RunState::Running)
+        {
+            if let Some(sandbox) = self.sandboxes.get(&container.sandbox) {
+                *counts
+                    .entry((&sandbox.name, Some(&container.name)))
+                    .or_default() += 1;
+            }
         }
-        let doubled: Vec<_> = live
-            .into_iter()
-            .filter(|(_, count)| *count > 1)
-            .map(|((pod, container), count)| {
-                format!("{now:?}: {count} of {container} run in {pod}")
-            })
-            .collect();
-        self.violations.extend(doubled);
+        let doubled = counts.into_iter().filter(|(_, count)| *count > 1);
+        let told =
+            doubled.map(|((pod, what), count)| format!("{now:?}: {count} of {what:?} in {pod}"));
+        self.violations.extend(told.collect::<Vec<_>>());
     }
 
     /// A pod as the runtime shows it. Listings lack details; events show one sandbox.

@@ -158,6 +158,7 @@ fn a_restart_of_the_agent_does_not_flip_readiness() {
                 stage.pass(seconds(1)).await;
             }
         }
+        stage.assert_fine();
     });
 }
 
@@ -271,6 +272,28 @@ fn hooks_run_at_both_ends_and_inside_the_grace_period() {
         stage
             .until("gone", SOON, |view| view.is_gone(&web.want.uid))
             .await;
+        stage.assert_fine();
+    });
+}
+
+#[test]
+fn a_hook_right_after_a_start_of_the_agent_has_the_address() {
+    play(|| async {
+        let mut stage = Stage::new();
+        stage.boot();
+        let web = pod("web").container("main").pre_stop_http().build();
+        stage.want(&[&web]);
+        stage.until("ready", SOON, |view| view.ready("web")).await;
+        stage.crash();
+        stage.boot();
+        stage
+            .until("shown", SOON, |view| view.pod("web").is_some())
+            .await;
+        stage.want(&[]);
+        stage
+            .until("gone", SOON, |view| view.is_gone(&web.want.uid))
+            .await;
+        assert!(stage.world.read(|state| state.count(Verb::Observe)) > 0);
         stage.assert_fine();
     });
 }

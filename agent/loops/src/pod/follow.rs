@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use agent_core::{Action, ContainerState, Life, Plan, Probe, ProbeKind, Probing, Step, begin};
+use agent_core::{
+    Action, Check, ContainerState, Life, Plan, Probe, ProbeKind, Probing, Step, begin,
+};
 use tokio::time::Instant;
 
 use super::PodTask;
@@ -58,15 +60,11 @@ impl PodTask {
     }
 
     fn probe(&mut self, probing: &[Probing]) {
-        let jobs: Vec<_> = probing
-            .iter()
-            .map(|probing| (probing, self.probe_job(probing)))
-            .collect();
-        self.probes.keep_to(probing, |wanted| {
-            jobs.iter()
-                .find(|(probing, _)| *probing == wanted)
-                .and_then(|(_, job)| job.clone())
-        });
+        for missing in self.probes.keep_to(probing) {
+            if let Some(job) = self.probe_job(missing) {
+                self.probes.start(missing, job);
+            }
+        }
     }
 
     fn probe_job(&self, probing: &Probing) -> Option<ProbeJob> {
@@ -75,6 +73,12 @@ impl PodTask {
             .containers
             .iter()
             .find(|each| each.id == probing.id)?;
+        let probe = self.probe_of(probing)?;
+        let ip = self.job(None).ip();
+        // After a start of the agent the address has to be looked up first.
+        if ip.is_empty() && !matches!(probe.check, Check::Exec(_)) {
+            return None;
+        }
         let (uid, name) = (self.uid.clone(), self.name.clone());
         Some(ProbeJob {
             around: Arc::clone(&self.around),
@@ -83,8 +87,8 @@ impl PodTask {
                 name,
                 container: probing.container.clone(),
             },
-            probe: self.probe_of(probing)?.clone(),
-            ip: self.job(None).ip(),
+            probe: probe.clone(),
+            ip,
             started_at: instance.started_at.unwrap_or(instance.created_at),
             adopted: self.memory.adopted.contains(&probing.id),
         })

@@ -1,7 +1,6 @@
 //! Starts, stops and holds back pods as `core::roster` says.
 
 use std::collections::BTreeMap;
-use std::mem;
 use std::sync::Arc;
 
 use agent_core::{
@@ -9,7 +8,7 @@ use agent_core::{
     Synced, decide, roster,
 };
 
-use super::{Entry, Stage, Supervisor};
+use super::{Entry, Supervisor};
 use crate::events::{EventKind, Subject};
 use crate::mailbox::Mailbox;
 use crate::pod::PodStart;
@@ -41,20 +40,16 @@ impl Supervisor {
 
     /// Goes live once every source has reported.
     pub(super) fn climb(&mut self) {
-        let observed = match mem::replace(&mut self.stage, Stage::Climbing) {
-            Stage::Observed(observed) => observed,
-            other => {
-                self.stage = other;
-                return;
-            }
+        let Some(observed) = self.observed.take() else {
+            return;
         };
         match observed.sync(self.sources.iter().map(|source| source.latest.as_ref())) {
-            Err(observed) => self.stage = Stage::Observed(observed),
+            Err(observed) => self.observed = Some(observed),
             Ok(synced) => {
                 let (live, holders) = synced.live();
                 tracing::info!(holders = holders.len(), "all pod sources have reported");
                 self.search_host(&live);
-                self.stage = Stage::Live(live);
+                self.live = Some(live);
                 self.take_leftovers(holders);
                 self.syncing = None;
             }
@@ -74,10 +69,7 @@ impl Supervisor {
             .iter()
             .map(|pod| (&pod.want.uid, &pod.want.name))
             .collect();
-        let proof = match &self.stage {
-            Stage::Live(live) => Some(live as &dyn Synced),
-            Stage::Observed(_) | Stage::Climbing => None,
-        };
+        let proof = self.live.as_ref().map(|live| live as &dyn Synced);
         let changes = roster(&self.known(), &names, proof);
         // Of two pods with one UID the first counts.
         let mut by_uid: BTreeMap<&PodUid, &WantedPod> = BTreeMap::new();

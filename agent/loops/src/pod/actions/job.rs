@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agent_core::{ContainerHave, ContainerName, ContainerWant, Fail, PodName, PodUid, SandboxHave};
+use agent_core::{
+    ContainerHave, ContainerName, ContainerWant, Fail, Hook, PodName, PodUid, SandboxHave,
+};
 
 use crate::around::Around;
 use crate::events::Subject;
@@ -110,6 +112,23 @@ impl Job {
     /// Primary address, empty when there is none.
     pub(in crate::pod) fn ip(&self) -> String {
         self.ips().into_iter().next().unwrap_or_default()
+    }
+
+    /// Primary address for a hook that needs one, looked up if this process does not know it yet.
+    pub(super) async fn address(&self, hook: &Hook) -> String {
+        let known = self.ip();
+        if !known.is_empty() || !matches!(hook, Hook::Http(_)) {
+            return known;
+        }
+        let seen = self.around.doors.runtime.observe(&self.uid).await;
+        let sandbox = seen
+            .ok()
+            .and_then(|seen| seen.have.sandboxes.into_iter().next());
+        Self {
+            sandbox,
+            ..self.clone()
+        }
+        .ip()
     }
 
     /// Whose logs they are.

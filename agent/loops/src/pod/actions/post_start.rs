@@ -15,7 +15,7 @@ pub(super) async fn run(job: &Job, name: &ContainerName, id: &ContainerId) -> An
     let Some(hook) = &job.container(name)?.post_start else {
         return done();
     };
-    match hooks::run(&job.around.doors, hook, id, &job.ip(), LIMIT).await {
+    match hooks::run(&job.around.doors, hook, id, &job.address(hook).await, LIMIT).await {
         Ok(()) => done(),
         Err(why) => {
             let text = "PostStartHook failed".to_owned();

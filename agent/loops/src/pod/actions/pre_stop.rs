@@ -16,7 +16,7 @@ pub(super) async fn run(
         return done();
     };
     let limit = deadline.since(job.around.now());
-    match hooks::run(&job.around.doors, hook, id, &job.ip(), limit).await {
+    match hooks::run(&job.around.doors, hook, id, &job.address(hook).await, limit).await {
         Ok(()) => done(),
         Err(why) => {
             let text = "PreStopHook failed".to_owned();
