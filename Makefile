@@ -41,6 +41,8 @@ e2e: bed build sim ## scenarios: all, or one alone with S=<name> (S=--list for t
 lint: ## format, clippy, licences and bans
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo fetch --locked # for all platforms, which cargo-deny looks at
+	cargo fetch --locked
 	cargo deny --offline check bans licenses sources
 
 bench: bed sim ## speed and size beside the bare CRI calls of the same run

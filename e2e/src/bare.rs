@@ -39,7 +39,8 @@ impl Bare {
     pub fn connect(socket: &Path, footprint: &Footprint) -> Result<Bare> {
         let endpoint = Endpoint::try_from(format!("unix:{}", socket.display()))?;
         let client = RuntimeServiceClient::new(endpoint.connect_lazy());
-        let cgroup = format!("/{}/kubepods", footprint.name());
+        // One for all: the runtime removes what it makes below, and the node its own.
+        let cgroup = format!("/{}/bare", footprint.name());
         Ok(Bare {
             client,
             cgroup,
@@ -55,9 +56,8 @@ impl Bare {
             namespace: "default".into(),
             attempt: 0,
         };
-        let cgroup_parent = format!("{}/pod{name}", self.cgroup);
         let linux = LinuxPodSandboxConfig {
-            cgroup_parent,
+            cgroup_parent: self.cgroup.clone(),
             ..Default::default()
         };
         let logs = self.logs.join(name);

@@ -53,7 +53,7 @@ fn kind(notice: &Notice) -> EventKind {
 fn subject(notice: &Notice) -> Subject {
     match &notice.subject {
         gpu_keeper::Subject::Node => Subject::Node,
-        gpu_keeper::Subject::Gpu(gpu) => Subject::Device(gpu.as_str().to_owned()),
+        gpu_keeper::Subject::Gpu(gpu) => Subject::Part(gpu.as_str().to_owned()),
         gpu_keeper::Subject::Owner(owner) => Subject::Pod {
             uid: PodUid::new(&owner.id.0),
             name: devices::pod_name(owner),

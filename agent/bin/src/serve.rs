@@ -93,8 +93,8 @@ impl Node for NodeApi {
         &self,
         _request: Request<ListGpusRequest>,
     ) -> Result<Response<ListGpusResponse>, Status> {
-        let snapshot = self.gpus.borrow().clone();
-        Ok(Response::new(gpus::message(&snapshot)))
+        let (snapshot, pods) = (self.gpus.borrow().clone(), self.pods.borrow().clone());
+        Ok(Response::new(gpus::message(&snapshot, &pods)))
     }
 
     async fn list_pods(

@@ -88,27 +88,6 @@ impl LocalHost {
         })
     }
 
-    /// Links the log of a started container under the name that log collectors know, if logs are in
-    /// their usual place.
-    pub async fn link_log(
-        &self,
-        pod: &LogOwner,
-        container: &ContainerName,
-        attempt: u32,
-        id: &ContainerId,
-    ) -> Result<(), Fail> {
-        let (pod, container, id) = (pod.clone(), container.clone(), id.clone());
-        self.work("FailedLogLink", move |inner| {
-            let Some(folder) = &inner.links else {
-                return Ok(());
-            };
-            let log = inner.layout.log(&pod, &container, attempt);
-            logs::link(folder, &pod, &container, &id, &log)
-                .map_err(|error| Fail::retry("FailedLogLink", format!("link to {log:?}: {error}")))
-        })
-        .await
-    }
-
     /// Runs blocking work. A panic in it is a failure of that call alone.
     async fn work<T: Send + 'static>(
         &self,
@@ -179,6 +158,25 @@ impl Host for LocalHost {
         let instance = instance.map(|(container, attempt)| (container.clone(), attempt));
         self.work(LOGS, move |inner| inner.remove_logs(&pod, instance))
             .await
+    }
+
+    async fn link_log(
+        &self,
+        pod: &LogOwner,
+        container: &ContainerName,
+        attempt: u32,
+        id: &ContainerId,
+    ) -> Result<(), Fail> {
+        let (pod, container, id) = (pod.clone(), container.clone(), id.clone());
+        self.work("FailedLogLink", move |inner| {
+            let Some(folder) = &inner.links else {
+                return Ok(());
+            };
+            let log = inner.layout.log(&pod, &container, attempt);
+            logs::link(folder, &pod, &container, &id, &log)
+                .map_err(|error| Fail::retry("FailedLogLink", format!("link to {log:?}: {error}")))
+        })
+        .await
     }
 
     async fn rotate_log(

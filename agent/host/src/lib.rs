@@ -15,6 +15,7 @@ mod layout;
 mod lock;
 mod logs;
 mod mounts;
+mod owner;
 mod pod;
 mod process;
 #[cfg(test)]
@@ -30,4 +31,5 @@ pub use facts::{is_root, node_name};
 pub use host::{HostSettings, LocalHost, OpenError};
 pub use lock::{LockError, RootLock};
 pub use logs::LogLimits;
+pub use owner::owner_of_process;
 pub use process::{set_oom_score, set_open_files};

@@ -59,8 +59,8 @@ pub enum EventKind {
 pub enum Subject {
     /// The node.
     Node,
-    /// A device of this node.
-    Device(String),
+    /// A part of this node by name: a device, a file, a socket.
+    Part(String),
     /// A pod.
     Pod {
         /// Its identity.
@@ -83,7 +83,7 @@ impl Subject {
     /// The pod it is about, if any.
     pub fn pod(&self) -> Option<(&PodUid, &PodName)> {
         match self {
-            Self::Node | Self::Device(_) => None,
+            Self::Node | Self::Part(_) => None,
             Self::Pod { uid, name } | Self::Container { uid, name, .. } => Some((uid, name)),
         }
     }
@@ -93,7 +93,7 @@ impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Node => f.write_str("node"),
-            Self::Device(name) => write!(f, "device {name}"),
+            Self::Part(name) => write!(f, "{name}"),
             Self::Pod { name, .. } => write!(f, "pod {name}"),
             Self::Container {
                 name, container, ..
@@ -215,7 +215,7 @@ fn tell(event: &AgentEvent) {
         .unwrap_or_default();
     let container = match &event.subject {
         Subject::Container { container, .. } => container.as_str(),
-        Subject::Node | Subject::Device(_) | Subject::Pod { .. } => "",
+        Subject::Node | Subject::Part(_) | Subject::Pod { .. } => "",
     };
     let why = event.why.as_deref().unwrap_or_default();
     let AgentEvent {

@@ -117,13 +117,15 @@ impl ProblemBoard {
 
     fn tell(&self, old: &[Problem], new: &[Problem]) {
         for problem in new.iter().filter(|problem| !old.contains(problem)) {
-            let message = format!("{}: {}", problem.subject, problem.message);
-            self.events.warning(Subject::Node, "ProblemFound", message);
+            let subject = Subject::Part(problem.subject.clone());
+            self.events
+                .warning(subject, "ProblemFound", problem.message.clone());
         }
         let gone = |problem: &&Problem| !new.iter().any(|new| new.subject == problem.subject);
         for problem in old.iter().filter(gone) {
+            let subject = Subject::Part(problem.subject.clone());
             self.events
-                .normal(Subject::Node, "ProblemSolved", problem.subject.clone());
+                .normal(subject, "ProblemSolved", "it is well again");
         }
     }
 }

@@ -23,6 +23,7 @@ impl FakeAsker {
         let deaf = self.world.read(|state| state.deaf);
         Answer {
             success: !deaf,
+            answered: !deaf,
             detail: format!("{who} {}", if deaf { "is deaf" } else { "answers" }),
         }
     }

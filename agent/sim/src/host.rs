@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use agent_core::{ContainerName, Fail, PodUid, Time};
+use agent_core::{ContainerId, ContainerName, Fail, PodUid, Time};
 use agent_loops::ports::{
     Host, LogOwner, PreparedContainer, PreparedPod, ResolverConfig, WantedPod,
 };
@@ -110,6 +110,17 @@ impl Host for FakeHost {
         self.world
             .call(self.life, Verb::RemoveLogs, Some(&pod.uid), effect)
             .await
+    }
+
+    /// There are no collectors in this world.
+    async fn link_log(
+        &self,
+        _pod: &LogOwner,
+        _container: &ContainerName,
+        _attempt: u32,
+        _id: &ContainerId,
+    ) -> Result<(), Fail> {
+        Ok(())
     }
 
     async fn rotate_log(

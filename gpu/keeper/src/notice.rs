@@ -33,7 +33,7 @@ pub enum Subject {
 }
 
 impl Notice {
-    /// Writes it to the log, too.
+    /// Writes it to the log for debugging; whoever takes notices tells people.
     pub(crate) fn log(&self) {
         let Self {
             reason,
@@ -50,10 +50,6 @@ impl Notice {
             _ => (None, None),
         };
         let fault = self.fault;
-        if self.warning {
-            tracing::warn!(reason, gpu, pod, uid, fault, why, "{message}");
-        } else {
-            tracing::info!(reason, gpu, pod, uid, fault, why, "{message}");
-        }
+        tracing::debug!(reason, gpu, pod, uid, fault, why, "{message}");
     }
 }

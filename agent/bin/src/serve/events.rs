@@ -45,7 +45,7 @@ fn lagged(missed: u64) -> Event {
 fn message(event: &Arc<AgentEvent>) -> Event {
     let (subject, container) = match &event.subject {
         Subject::Node => ("node".to_owned(), String::new()),
-        Subject::Device(name) => (name.clone(), String::new()),
+        Subject::Part(name) => (name.clone(), String::new()),
         Subject::Pod { name, .. } => (name.to_string(), String::new()),
         Subject::Container {
             name, container, ..

@@ -1,7 +1,8 @@
 //! GPUs in terms of the wire.
 
+use agent_loops::PodBoard;
 use gpu_keeper::{GpuHolder, GpuSnapshot, GpuView, driver_reason, driver_words};
-use gpu_model::{DriverState, Finding, Presence};
+use gpu_model::{DriverState, Finding};
 use proto::gpulet::{
     Driver, Finding as FindingMessage, Gpu, Health, Holder, ListGpusResponse, MigDevice,
     MigProfile, Process, Reading,
@@ -10,9 +11,13 @@ use proto::gpulet::{
 use crate::devices::pod_name;
 
 /// All GPUs with driver and wiring.
-pub(super) fn message(snapshot: &GpuSnapshot) -> ListGpusResponse {
+pub(super) fn message(snapshot: &GpuSnapshot, pods: &PodBoard) -> ListGpusResponse {
     ListGpusResponse {
-        gpus: snapshot.gpus.iter().map(|gpu| self::gpu(gpu)).collect(),
+        gpus: snapshot
+            .gpus
+            .iter()
+            .map(|gpu| self::gpu(gpu, pods))
+            .collect(),
         driver: Some(driver(snapshot)),
         topology: topology(snapshot),
     }
@@ -24,7 +29,7 @@ pub(super) fn driver(snapshot: &GpuSnapshot) -> Driver {
     let state = snapshot.driver.as_ref().unwrap_or(&unknown);
     let versions = &snapshot.versions;
     Driver {
-        state: state_word(state).to_owned(),
+        state: state.as_str().to_owned(),
         detail: match state {
             DriverState::Ready => String::new(),
             other => format!("{}: {}", driver_reason(other), driver_words(other)),
@@ -36,18 +41,6 @@ pub(super) fn driver(snapshot: &GpuSnapshot) -> Driver {
             (major, minor) => format!("{major}.{minor}"),
         },
         simulated: versions.simulated,
-    }
-}
-
-fn state_word(state: &DriverState) -> &'static str {
-    match state {
-        DriverState::Unknown => "unknown",
-        DriverState::NoLibrary { .. } => "no-library",
-        DriverState::NotLoaded => "not-loaded",
-        DriverState::VersionMismatch => "version-mismatch",
-        DriverState::Broken { .. } => "broken",
-        DriverState::Unresponsive { .. } => "unresponsive",
-        DriverState::Ready => "ready",
     }
 }
 
@@ -72,7 +65,7 @@ fn topology(snapshot: &GpuSnapshot) -> Vec<String> {
         .collect()
 }
 
-fn gpu(view: &GpuView) -> Gpu {
+fn gpu(view: &GpuView, pods: &PodBoard) -> Gpu {
     let facts = &view.facts;
     let mig = facts.mig.as_ref();
     Gpu {
@@ -95,7 +88,7 @@ fn gpu(view: &GpuView) -> Gpu {
         reading: view
             .reading
             .as_ref()
-            .map(|(at, reading)| self::reading(at.0, reading)),
+            .map(|(at, reading)| self::reading(at.0, reading, pods)),
         holders: view.holders.iter().map(holder).collect(),
         mig_devices: mig
             .into_iter()
@@ -131,23 +124,9 @@ fn health(view: &GpuView) -> Health {
         .map(|finding| finding.first_seen.0)
         .min()
         .unwrap_or(0);
-    let absent = match &view.presence {
-        Presence::Present => None,
-        Presence::Silent(fault) => {
-            Some(format!("the driver counts it and cannot read it: {fault}"))
-        }
-        Presence::Missing => Some("it was here before and is not there now".to_owned()),
-    };
-    let absent = absent.map(|message| FindingMessage {
-        cause: "presence".to_owned(),
-        message,
-        clears: "when a scan finds it again".to_owned(),
-        count: 1,
-        ..FindingMessage::default()
-    });
     Health {
         state: view.health.as_str().to_owned(),
-        findings: findings.chain(absent).collect(),
+        findings: findings.collect(),
         action: view.remedy.as_str().to_owned(),
         since,
     }
@@ -160,18 +139,13 @@ fn finding(finding: &Finding) -> FindingMessage {
         first_seen: finding.first_seen.0,
         last_seen: finding.last_seen.0,
         count: finding.count,
-        clears: finding.clears.as_str().to_owned(),
+        clears: finding.how_it_clears(),
         xid: finding.cause.xid(),
     }
 }
 
-fn reading(at: i64, reading: &gpu_model::Reading) -> Reading {
+fn reading(at: i64, reading: &gpu_model::Reading, pods: &PodBoard) -> Reading {
     let rows = reading.remapped;
-    let process = |process: &gpu_model::GpuProcess| Process {
-        pid: process.pid,
-        memory_bytes: process.memory,
-        ..Process::default()
-    };
     Reading {
         at,
         memory_used: reading.memory_used,
@@ -188,8 +162,32 @@ fn reading(at: i64, reading: &gpu_model::Reading) -> Reading {
         remap_pending: rows.map(|rows| rows.pending),
         clock_reasons: reading.clock_reasons,
         remap_failed: rows.map(|rows| rows.failed),
-        processes: reading.processes.iter().map(process).collect(),
+        processes: reading
+            .processes
+            .iter()
+            .map(|each| process(each, pods))
+            .collect(),
     }
+}
+
+/// A process, and whose it is by the cgroup that it lives in.
+fn process(process: &gpu_model::GpuProcess, pods: &PodBoard) -> Process {
+    let mut message = Process {
+        pid: process.pid,
+        memory_bytes: process.memory,
+        ..Process::default()
+    };
+    let owner = agent_host::owner_of_process(process.pid);
+    if let Some((pod, id)) = owner.and_then(|(uid, id)| Some((pods.get(&uid)?, id))) {
+        message.namespace = pod.name.namespace.to_string();
+        message.pod = pod.name.name.to_string();
+        let mut containers = pod.status.init.iter().chain(&pod.status.containers);
+        let container = containers.find(|container| container.id.as_ref() == Some(&id));
+        message.container = container
+            .map(|each| each.name.to_string())
+            .unwrap_or_default();
+    }
+    message
 }
 
 fn holder(holder: &GpuHolder) -> Holder {

@@ -89,7 +89,10 @@ fn judge(reply: &Reply) -> Answer {
             "redirected to another host, answer: {}",
             reply.body
         )),
-        status => no(format!("HTTP probe failed with statuscode: {status}")),
+        status => Answer {
+            answered: true,
+            ..no(format!("HTTP probe failed with statuscode: {status}"))
+        },
     }
 }
 

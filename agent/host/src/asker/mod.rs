@@ -65,6 +65,7 @@ impl Asker for NetworkAsker {
 fn yes(detail: String) -> Answer {
     Answer {
         success: true,
+        answered: true,
         detail,
     }
 }
@@ -72,6 +73,7 @@ fn yes(detail: String) -> Answer {
 fn no(detail: String) -> Answer {
     Answer {
         success: false,
+        answered: false,
         detail,
     }
 }

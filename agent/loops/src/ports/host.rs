@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use agent_core::{ContainerName, Fail, HttpGet, PodUid};
+use agent_core::{ContainerId, ContainerName, Fail, HttpGet, PodUid};
 use async_trait::async_trait;
 
 use super::WantedPod;
@@ -35,6 +35,15 @@ pub trait Host: Send + Sync + std::fmt::Debug + 'static {
         attempt: u32,
         failed: bool,
     ) -> Result<String, Fail>;
+    /// Links the log of a container instance under the name that log collectors know, where logs are in
+    /// their usual place.
+    async fn link_log(
+        &self,
+        pod: &LogOwner,
+        container: &ContainerName,
+        attempt: u32,
+        id: &ContainerId,
+    ) -> Result<(), Fail>;
     /// Removes log files: of one instance, or of the whole pod.
     async fn remove_logs(
         &self,
@@ -152,6 +161,8 @@ pub trait Asker: Send + Sync + std::fmt::Debug + 'static {
 pub struct Answer {
     /// The check passed.
     pub success: bool,
+    /// The other side answered, whatever it said.
+    pub answered: bool,
     /// What was seen, for the event.
     pub detail: String,
 }

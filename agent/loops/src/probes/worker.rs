@@ -106,6 +106,7 @@ async fn ask(job: &ProbeJob, probing: &Probing) -> Result<Answer, Fail> {
             let done = doors.runtime.exec(&probing.id, command, timeout).await?;
             Ok(Answer {
                 success: done.code == 0,
+                answered: true,
                 detail: done.output,
             })
         }

@@ -43,7 +43,7 @@ async fn a_problem_keeps_its_age_and_goes_when_it_is_no_longer_named() {
         .subscribe()
         .0
         .iter()
-        .map(|event| event.message.clone())
+        .map(|event| format!("{}: {}", event.subject, event.message))
         .collect();
     assert_eq!(
         told,
@@ -51,8 +51,8 @@ async fn a_problem_keeps_its_age_and_goes_when_it_is_no_longer_named() {
             "a.yaml: broken",
             "socket: closed",
             "b.yaml: empty",
-            "a.yaml",
-            "b.yaml"
+            "a.yaml: it is well again",
+            "b.yaml: it is well again"
         ]
     );
 }

@@ -14,30 +14,23 @@ use std::process::ExitCode;
 use anyhow::Result;
 use e2e::{Node, PREFIX, Setup, sweep};
 
-use report::Row;
-
 #[tokio::main]
 async fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .init();
-    match run().await {
-        Ok(rows) => {
-            report::print(&rows);
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            println!("{error:#}");
-            ExitCode::FAILURE
-        }
+    if let Err(error) = run().await {
+        println!("{error:#}");
+        return ExitCode::FAILURE;
     }
+    ExitCode::SUCCESS
 }
 
-async fn run() -> Result<Vec<Row>> {
+async fn run() -> Result<()> {
     sweep(PREFIX)?;
     let node = Node::with_agent(Setup::with_gpus("h200x8")?).await?;
     let mut rows = start::measure(&node).await?;
     rows.extend(idle::measure(&node).await?);
-    node.finish().await?;
-    Ok(rows)
+    report::print(&rows);
+    node.finish().await
 }

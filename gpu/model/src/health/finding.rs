@@ -205,18 +205,6 @@ impl Cause {
     }
 }
 
-impl Clearing {
-    /// In words.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Recovery => "when the recovery has been seen and it then stays clean for a while",
-            Self::Gone => "when it is no longer reported for a while",
-            Self::Quiet => "when it does not happen again for a while",
-            Self::AtOnce => "as soon as the condition ends",
-        }
-    }
-}
-
 impl Remedy {
     /// One word for tables and the API.
     pub fn as_str(self) -> &'static str {

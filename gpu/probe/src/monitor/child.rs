@@ -45,7 +45,7 @@ impl Monitor {
         if self.driver != state {
             // Things are moving: look again soon.
             self.restarts.reset();
-            tracing::info!(?state, "the GPU driver does not work");
+            tracing::debug!(?state, "the GPU driver does not work");
         }
         self.forget_gpus();
         self.report_driver(state);

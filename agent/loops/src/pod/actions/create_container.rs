@@ -45,12 +45,12 @@ async fn create(job: &Job, name: &ContainerName, attempt: u32) -> Result<Outcome
         image: image(job, name).await?,
         grants: grants(job, name).await?,
     };
-    job.around
-        .doors
-        .runtime
-        .create_container(&spec)
-        .await
-        .map(Outcome::Container)
+    let id = job.around.doors.runtime.create_container(&spec).await?;
+    // A log without its link is still a log.
+    if let Err(error) = host.link_log(&job.log_owner(), name, attempt, &id).await {
+        tracing::warn!(container = %name, %error, "log collectors may miss this container");
+    }
+    Ok(Outcome::Container(id))
 }
 
 async fn image(job: &Job, name: &ContainerName) -> Result<ImageFacts, Fail> {
