@@ -23,8 +23,6 @@ pub(crate) struct Flags {
     pub(crate) hostname_override: Option<String>,
     /// `--node-ip`, the first of a list.
     pub(crate) node_ip: Option<String>,
-    /// `--lock-file`.
-    pub(crate) lock_file: Option<PathBuf>,
     /// `-v`.
     pub(crate) verbosity: u8,
     /// `--validate`.
@@ -88,6 +86,7 @@ fn argument(flag: &Flag) -> Arg {
             .require_equals(true)
             .default_missing_value("true")
             .value_parser(BoolishValueParser::new())
+            .hide_possible_values(true)
             .action(ArgAction::Set),
         Kind::Number => argument
             .value_parser(clap::value_parser!(i64))
@@ -126,7 +125,6 @@ fn from_matches(matches: &ArgMatches) -> Flags {
         root_dir: path_or("root-dir", "/var/lib/kubelet"),
         hostname_override: text("hostname-override"),
         node_ip: text("node-ip").and_then(|list| list.split(',').next().map(str::to_owned)),
-        lock_file: path("lock-file"),
         verbosity: number("v")
             .and_then(|level| u8::try_from(level).ok())
             .unwrap_or(0),

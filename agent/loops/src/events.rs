@@ -203,33 +203,25 @@ impl Ring {
 }
 
 fn tell(event: &AgentEvent) {
-    let pod = event
-        .subject
-        .pod()
-        .map(|(_, name)| name.to_string())
-        .unwrap_or_default();
-    let uid = event
-        .subject
-        .pod()
-        .map(|(uid, _)| uid.as_str())
-        .unwrap_or_default();
-    let container = match &event.subject {
-        Subject::Container { container, .. } => container.as_str(),
-        Subject::Node | Subject::Part(_) | Subject::Pod { .. } => "",
+    // Fields that do not apply are absent, not empty.
+    let pod = event.subject.pod().map(|(_, name)| name.to_string());
+    let uid = event.subject.pod().map(|(uid, _)| uid.as_str());
+    let (container, part) = match &event.subject {
+        Subject::Container { container, .. } => (Some(container.as_str()), None),
+        Subject::Part(name) => (None, Some(name.as_str())),
+        Subject::Node | Subject::Pod { .. } => (None, None),
     };
-    let why = event.why.as_deref().unwrap_or_default();
+    let (pod, why) = (pod.as_deref(), event.why.as_deref());
+    let count = Some(event.count).filter(|count| *count > 1);
     let AgentEvent {
-        reason,
-        count,
-        message,
-        ..
+        reason, message, ..
     } = event;
     match event.kind {
         EventKind::Normal => {
-            tracing::info!(pod, uid, container, reason, count, why, "{message}");
+            tracing::info!(pod, uid, container, part, reason, count, why, "{message}");
         }
         EventKind::Warning => {
-            tracing::warn!(pod, uid, container, reason, count, why, "{message}");
+            tracing::warn!(pod, uid, container, part, reason, count, why, "{message}");
         }
     }
 }

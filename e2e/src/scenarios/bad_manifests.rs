@@ -8,6 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use e2e::{Api, Node, STAY, Setup, container, full_name, pod, staying, until};
+use proto::gpulet::Event;
 use serde_json::json;
 
 use super::{POD_LIMIT, running, told};
@@ -90,7 +91,8 @@ async fn said(node: &Node, api: &Api, name: &str, words: &[&str]) -> Result<()> 
     })
     .await?;
     let events = api.events().await?.into_iter();
-    let events: Vec<_> = events.filter(|event| has_all(&event.message)).collect();
+    let about = |event: &Event| has_all(&format!("{} {}", event.subject, event.message));
+    let events: Vec<_> = events.filter(about).collect();
     ensure!(
         events.len() == 1 && events.iter().all(|e| e.r#type == "Warning"),
         "{events:?}"
