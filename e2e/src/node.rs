@@ -101,6 +101,9 @@ impl Node {
         let logs = bed.output();
         fs::create_dir_all(&logs)?;
         let log = |program: &str| logs.join(format!("{program}-{count}.log"));
+        for program in ["containerd", "gpulet"] {
+            File::create(log(program))?;
+        }
         let netns = Netns::create(footprint.name())?;
         let start = Start {
             bed: bed.clone(),

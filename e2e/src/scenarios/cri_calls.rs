@@ -8,21 +8,11 @@ use e2e::{Calls, Node, Setup, full_name, staying, until};
 
 use super::{POD_LIMIT, gone, running, told};
 
-/// What a pod of one container needs to start: its image looked up, a sandbox, its address, a container, a start.
-const START: [&str; 5] = [
-    "ImageStatus",
-    "RunPodSandbox",
-    "PodSandboxStatus",
-    "CreateContainer",
-    "StartContainer",
-];
-/// What its end needs.
-const STOP: [&str; 4] = [
-    "StopContainer",
-    "StopPodSandbox",
-    "RemoveContainer",
-    "RemovePodSandbox",
-];
+/// What a pod of one container needs to start. That its image is there is known from the first pod, its address comes with
+/// an event.
+const START: [&str; 3] = ["RunPodSandbox", "CreateContainer", "StartContainer"];
+/// What its end needs; the sandbox takes its dead containers along.
+const STOP: [&str; 3] = ["StopContainer", "StopPodSandbox", "RemovePodSandbox"];
 /// Calls beyond those.
 const EXTRA: u64 = 1;
 /// Long enough for a poll of any usual period to show; the slow relist may fall into it once.

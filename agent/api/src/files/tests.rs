@@ -76,9 +76,3 @@ fn problems(snapshot: &SourceSnapshot) -> Vec<(String, String, Option<String>)> 
         })
         .collect()
 }
-
-/// Tells that a test could not run here, in the form that the test run counts.
-#[allow(clippy::print_stderr)]
-fn tell_skip(reason: &str) {
-    eprintln!("SKIP {reason}");
-}

@@ -52,13 +52,9 @@ pub(crate) async fn measure(node: &Node) -> Result<Vec<Row>> {
         let used = (ticks(node)? - before) / TICKS;
         processor.gpulet.push(used / begin.elapsed().as_secs_f64());
         memory.gpulet.push(pss(node)?);
-        calls.gpulet.push(
-            node.proxy
-                .take_calls()
-                .values()
-                .map(|count| *count as f64)
-                .sum(),
-        );
+        calls
+            .gpulet
+            .push(node.proxy.take_calls().values().sum::<u64>() as f64);
     }
     Ok(vec![processor, memory, calls])
 }
