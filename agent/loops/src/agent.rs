@@ -1,11 +1,9 @@
 //! What the agent is made of, and how it is started.
 
 use std::future::Future;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_core::Rules;
 use base_daemon::{Drain, Hold, Panicked, Readiness};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
@@ -17,8 +15,9 @@ use crate::images::Images;
 use crate::logs;
 use crate::mailbox::Mailbox;
 use crate::pleg::{NEWS, Pleg, RuntimeWatch};
-use crate::ports::{Asker, Devices, Host, Runtime, SourceSnapshot};
+use crate::ports::SourceSnapshot;
 use crate::problems::ProblemBoard;
+use crate::settings::{Doors, Settings};
 use crate::slots::Slots;
 use crate::snapshot::PodBoard;
 use crate::startup::Booted;
@@ -26,43 +25,6 @@ use crate::supervisor::{Inputs, Parts, Supervisor};
 
 /// Pause before a watcher that panicked begins anew.
 const WATCHER_AGAIN: Duration = Duration::from_secs(1);
-
-/// The ways out: every effect on the world goes through one of these.
-#[derive(Clone, Debug)]
-pub struct Doors {
-    /// The container runtime.
-    pub runtime: Arc<dyn Runtime>,
-    /// This host.
-    pub host: Arc<dyn Host>,
-    /// Devices.
-    pub devices: Arc<dyn Devices>,
-    /// Network questions to pods.
-    pub asker: Arc<dyn Asker>,
-}
-
-/// Settings of the loops.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// What decisions read.
-    pub rules: Rules,
-    /// Addresses of the node, primary first, at least one: those of pods on the host network.
-    pub node_ips: Vec<IpAddr>,
-    /// Pods that may start side by side, at least 1.
-    pub start_slots: usize,
-    /// Image pulls that may run side by side; `None` is without limit. Stock `serializeImagePulls`
-    /// is 1, otherwise `maxParallelImagePulls`.
-    pub parallel_pulls: Option<usize>,
-    /// Stock `containerLogMonitorInterval`, at least 1 s.
-    pub log_interval: Duration,
-}
-
-impl Settings {
-    /// Start slots when nothing is configured: starting is mostly waiting, so two for each core, and
-    /// at least four.
-    pub fn default_start_slots(cores: usize) -> usize {
-        cores.saturating_mul(2).max(4)
-    }
-}
 
 /// One source of wanted pods.
 #[derive(Debug)]

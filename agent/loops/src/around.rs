@@ -3,12 +3,12 @@
 use agent_core::Time;
 use tokio::sync::watch;
 
-use crate::agent::{Doors, Settings};
 use crate::clock::Clock;
 use crate::events::EventLog;
 use crate::images::Images;
 use crate::mailbox::Mailbox;
 use crate::pleg::{RuntimeWatch, WatchMode};
+use crate::settings::{Doors, Settings};
 use crate::slots::Slots;
 use crate::snapshot::PodChanges;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use agent_core::{ContainerId, Hook};
 
-use crate::agent::Doors;
+use crate::settings::Doors;
 
 /// Runs one hook and says in words why it failed.
 ///

@@ -29,14 +29,16 @@ mod pod;
 pub mod ports;
 mod probes;
 mod problems;
+mod settings;
 mod slots;
 mod snapshot;
 mod startup;
 mod supervisor;
 
-pub use agent::{Agent, Doors, Settings, Source, Telling, start};
+pub use agent::{Agent, Source, Telling, start};
 pub use clock::Clock;
 pub use events::{AgentEvent, EventKind, EventLog, Subject};
 pub use pleg::{RuntimeWatch, WatchMode};
 pub use problems::{Area, Problem, ProblemBoard, Problems};
+pub use settings::{Doors, Settings};
 pub use snapshot::{PodBoard, PodSnapshot};

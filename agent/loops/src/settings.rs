@@ -1,0 +1,46 @@
+//! What the owner tasks are given: the ways out into the world, and settings.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent_core::Rules;
+
+use crate::ports::{Asker, Devices, Host, Runtime};
+
+/// The ways out: every effect on the world goes through one of these.
+#[derive(Clone, Debug)]
+pub struct Doors {
+    /// The container runtime.
+    pub runtime: Arc<dyn Runtime>,
+    /// This host.
+    pub host: Arc<dyn Host>,
+    /// Devices.
+    pub devices: Arc<dyn Devices>,
+    /// Network questions to pods.
+    pub asker: Arc<dyn Asker>,
+}
+
+/// Settings of the loops.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What decisions read.
+    pub rules: Rules,
+    /// Addresses of the node, primary first, at least one: those of pods on the host network.
+    pub node_ips: Vec<IpAddr>,
+    /// Pods that may start side by side, at least 1.
+    pub start_slots: usize,
+    /// Image pulls that may run side by side; `None` is without limit. Stock `serializeImagePulls`
+    /// is 1, otherwise `maxParallelImagePulls`.
+    pub parallel_pulls: Option<usize>,
+    /// Stock `containerLogMonitorInterval`, at least 1 s.
+    pub log_interval: Duration,
+}
+
+impl Settings {
+    /// Start slots when nothing is configured: starting is mostly waiting, so two for each core, and
+    /// at least four.
+    pub fn default_start_slots(cores: usize) -> usize {
+        cores.saturating_mul(2).max(4)
+    }
+}
