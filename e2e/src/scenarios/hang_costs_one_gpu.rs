@@ -121,15 +121,16 @@ async fn child_is_frozen(node: &Node) -> Result<()> {
 async fn library_is_locked(node: &Node) -> Result<()> {
     gpus(node)?.gpusim(&["lock"])?;
     gpus(node)?.sign()?;
-    pods_start(node, "locked").await?;
     driver(node, "unresponsive").await?;
+    pods_start(node, "locked").await?;
     let health = node.agent.gpuctl(&["health"])?;
     let text = String::from_utf8_lossy(&health.stdout).to_lowercase();
     ensure!(text.contains("unresponsive"), "gpuctl health says {text}");
     Ok(())
 }
 
-/// Waits for the driver's state and, when it is ready, for all GPUs.
+/// Waits for the driver's state and, when it is ready, until each of its GPUs was read: before that an agent knows them
+/// from its journal only, and gives none away.
 async fn driver(node: &Node, wanted: &str) -> Result<()> {
     let api = node.agent.api()?;
     until(
@@ -138,7 +139,8 @@ async fn driver(node: &Node, wanted: &str) -> Result<()> {
         async || {
             let answer = api.gpus().await?;
             let state = answer.driver.context("no word about the driver")?.state;
-            let gpus = answer.gpus.len();
+            let read = |gpu: &&proto::gpulet::Gpu| wanted != "ready" || gpu.reading.is_some();
+            let gpus = answer.gpus.iter().filter(read).count();
             ensure!(
                 state == wanted && gpus == GPUS as usize,
                 "it is {state} and has {gpus} GPUs"
