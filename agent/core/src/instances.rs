@@ -10,7 +10,7 @@ pub(crate) fn newest<'a>(
     memory: &'a PodMemory,
     name: &ContainerName,
 ) -> Option<&'a ContainerHave> {
-    instances(have, memory, name).max_by_key(|each| (each.attempt, each.created_at, &each.id))
+    last(instances(have, memory, name))
 }
 
 /// The last instance that lives or lived, this one left out.
@@ -20,9 +20,7 @@ pub(crate) fn newest_but<'a>(
     name: &ContainerName,
     but: &ContainerId,
 ) -> Option<&'a ContainerHave> {
-    instances(have, memory, name)
-        .filter(|each| each.id != *but)
-        .max_by_key(|each| (each.attempt, each.created_at, &each.id))
+    last(instances(have, memory, name).filter(|each| each.id != *but))
 }
 
 /// The last instance that lives or lived in this sandbox.
@@ -32,9 +30,7 @@ pub(crate) fn newest_in<'a>(
     name: &ContainerName,
     sandbox: &SandboxId,
 ) -> Option<&'a ContainerHave> {
-    instances(have, memory, name)
-        .filter(|each| is_in(each, sandbox))
-        .max_by_key(|each| (each.attempt, each.created_at, &each.id))
+    last(instances(have, memory, name).filter(|each| is_in(each, sandbox)))
 }
 
 /// The newest sandbox that has held a container; when none is left, the one that the newest container
@@ -78,4 +74,9 @@ pub(crate) fn newest_dead_before<'a>(
         .filter(|each| each.exit.is_some() && each.id != instance.id)
         .filter(|each| (each.attempt, each.created_at) <= (instance.attempt, instance.created_at))
         .max_by_key(|each| key(each))
+}
+
+/// The order of instances: by attempt, then by age, then by name so that it is total.
+fn last<'a>(instances: impl Iterator<Item = &'a ContainerHave>) -> Option<&'a ContainerHave> {
+    instances.max_by_key(|each| (each.attempt, each.created_at, &each.id))
 }
