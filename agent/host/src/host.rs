@@ -167,13 +167,14 @@ impl Host for LocalHost {
         attempt: u32,
         id: &ContainerId,
     ) -> Result<(), Fail> {
+        // Without collectors there is nothing to do, and no thread to do it on.
+        let Some(folder) = self.inner.links.clone() else {
+            return Ok(());
+        };
         let (pod, container, id) = (pod.clone(), container.clone(), id.clone());
         self.work("FailedLogLink", move |inner| {
-            let Some(folder) = &inner.links else {
-                return Ok(());
-            };
             let log = inner.layout.log(&pod, &container, attempt);
-            logs::link(folder, &pod, &container, &id, &log)
+            logs::link(&folder, &pod, &container, &id, &log)
                 .map_err(|error| Fail::retry("FailedLogLink", format!("link to {log:?}: {error}")))
         })
         .await
