@@ -12,6 +12,7 @@ mod configuration;
 mod document;
 mod files;
 mod manifest;
+mod objects;
 mod problem;
 mod validate;
 
@@ -24,5 +25,6 @@ pub use configuration::{
 pub use document::DocumentError;
 pub use files::{FileSourceSettings, follow_files};
 pub use manifest::container_hash;
+pub use objects::NoObjects;
 pub use problem::Problem;
 pub use validate::{Finding, Severity, Validation, validate};

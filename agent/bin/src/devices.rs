@@ -1,14 +1,15 @@
 //! The agent's device port, answered by the embedded desk. Words are translated; nothing is decided.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use agent_core::{CdiName, DeviceId, PodName, PodUid};
+use agent_core::{CdiName, DeviceId, PodName, PodUid, ResourceName};
 use agent_loops::ports::{
-    DeviceAsk, DeviceGrant, DeviceRefusal, Devices, LivingDevices, PlainEdits,
+    DeviceAsk, DeviceGrant, DeviceRefusal, Devices, LivingDevices, PlainEdits, ResourceCount,
 };
 use async_trait::async_trait;
 use deviceplugin::{Desk, ResourceAsk, ResourceGrant};
-use gpu_keeper::{Keeper, Observed, Refusal, Seen};
+use gpu_keeper::{GpuSnapshot, Keeper, Observed, Refusal, Seen};
 use gpu_model::{GpuUuid, Owner, OwnerId};
 use tokio::sync::watch;
 
@@ -17,15 +18,57 @@ use tokio::sync::watch;
 pub(crate) struct DeskDevices {
     desk: Desk,
     keeper: Keeper,
+    resources: watch::Receiver<Option<Arc<Resources>>>,
 }
+
+type Resources = BTreeMap<ResourceName, ResourceCount>;
 
 impl DeskDevices {
     pub(crate) fn new(keeper: Keeper) -> Self {
         Self {
             desk: Desk::new(keeper.clone()),
+            resources: count(&keeper),
             keeper,
         }
     }
+}
+
+/// Counts the devices anew whenever something about the GPUs changed. Before the driver has been heard
+/// of, nothing is known.
+fn count(keeper: &Keeper) -> watch::Receiver<Option<Arc<Resources>>> {
+    let mut snapshots = keeper.snapshots();
+    let (sender, counts) = watch::channel(None);
+    let counting = async move {
+        loop {
+            let count = resources(&snapshots.borrow_and_update());
+            sender.send_if_modified(|old| {
+                let changed = count.is_some() && *old != count;
+                if changed {
+                    *old = count;
+                }
+                changed
+            });
+            if snapshots.changed().await.is_err() {
+                return;
+            }
+        }
+    };
+    drop(base_daemon::spawn("device counts", counting));
+    counts
+}
+
+fn resources(snapshot: &GpuSnapshot) -> Option<Arc<Resources>> {
+    snapshot.driver.as_ref()?;
+    let found = deviceplugin::resources(snapshot);
+    let count = |resource: deviceplugin::Resource| {
+        let number = |count| u64::try_from(count).unwrap_or(u64::MAX);
+        let count = ResourceCount {
+            capacity: number(resource.capacity),
+            allocatable: number(resource.allocatable),
+        };
+        (ResourceName::new(resource.name), count)
+    };
+    Some(Arc::new(found.into_iter().map(count).collect()))
 }
 
 #[async_trait]
@@ -70,6 +113,10 @@ impl Devices for DeskDevices {
 
     fn changes(&self) -> watch::Receiver<u64> {
         self.desk.changes()
+    }
+
+    fn resources(&self) -> watch::Receiver<Option<Arc<Resources>>> {
+        self.resources.clone()
     }
 }
 

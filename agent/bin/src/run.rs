@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_api::follow_files;
+use agent_api::{NoObjects, follow_files};
 use agent_cri::CriRuntime;
-use agent_host::{Capacity, CgroupVersion, LocalHost, NetworkAsker, RootLock, Tree};
+use agent_host::{Capacity, CgroupVersion, LocalHost, NetworkAsker, NodeKeyring, RootLock, Tree};
 use agent_loops::{Agent, Clock, Doors, Source, Telling};
 use anyhow::{Context, bail};
 use base_daemon::{Chain, Drain, Readiness, bind_unix, spawn};
@@ -143,6 +143,8 @@ fn doors(settings: &Settings, telling: &Telling, keeper: &Keeper) -> anyhow::Res
         host: Arc::new(host),
         devices: Arc::new(DeskDevices::new(keeper.clone())),
         asker: Arc::new(NetworkAsker::new().context("TLS for probes cannot be set up")?),
+        objects: Arc::new(NoObjects::default()),
+        keyring: Arc::new(NodeKeyring::default()),
     })
 }
 

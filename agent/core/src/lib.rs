@@ -61,6 +61,6 @@ pub use status::{ContainerState, ContainerStatus, Phase, PodStatus, Terminated};
 pub use time::Time;
 pub use view::{PodView, ProbeResults, Rules, Stop};
 pub use want::{
-    Check, ContainerWant, Hook, HttpGet, PodWant, Probe, Probes, PullPolicy, RestartPolicy,
-    RestartRule,
+    Check, ContainerWant, Deletion, Hook, HttpGet, PodOver, PodWant, Probe, Probes, PullPolicy,
+    RestartPolicy, RestartRule,
 };

@@ -22,6 +22,11 @@ pub struct PodMemory {
     pub devices_changed: bool,
     /// Directories, cgroup, volumes. After a restart: made sure of again, which is repeatable.
     pub host_prepared: bool,
+    /// Contents of volumes have to be renewed then. After a restart: told by preparing again.
+    pub refresh_at: Option<Time>,
+    /// What the manifest refers to, or its own labels and annotations, changed since the volumes were
+    /// written; the owner task sets it, `begin` clears it. After a restart: they are written anyway.
+    pub references_changed: bool,
     /// Nothing of the pod is left on the host. After a restart: cleaning is repeatable.
     pub host_cleaned: bool,
     /// No log of the pod is left. After a restart: removing is repeatable.

@@ -104,6 +104,8 @@ pub enum Action {
     HoldDevices,
     /// Make directories, cgroup and volumes. Repeatable.
     PrepareHost,
+    /// Bring the contents of volumes up to date. Repeatable.
+    RefreshVolumes,
     /// Make sure the image is on the node, by the container's pull policy.
     EnsureImage {
         /// For which container.
@@ -237,6 +239,7 @@ impl Action {
             | Self::ReadTermination { .. } => true,
             Self::HoldDevices
             | Self::PrepareHost
+            | Self::RefreshVolumes
             | Self::CreateSandbox { .. }
             | Self::CreateContainer { .. }
             | Self::StartContainer { .. }
@@ -266,6 +269,8 @@ pub fn stop_timeout(deadline: Time, now: Time) -> Duration {
 pub enum Why {
     /// The pod is new here.
     PodStarts,
+    /// What its volumes show has changed or is about to expire.
+    ContentsChanged,
     /// The sandbox is missing, dead, doubled or has no address.
     SandboxBroken {
         /// Which of these.

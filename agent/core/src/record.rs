@@ -17,6 +17,11 @@ use crate::view::Rules;
 pub enum Outcome {
     /// Done, with nothing more to tell.
     Done,
+    /// `PrepareHost` and `RefreshVolumes`: done, and when contents of volumes have to be renewed.
+    Prepared {
+        /// `None`: not before something changes.
+        refresh_at: Option<Time>,
+    },
     /// `CreateSandbox`: its identity.
     Sandbox(SandboxId),
     /// `CreateContainer`: its identity.
@@ -46,6 +51,8 @@ const PULL_CAP: Duration = Duration::from_secs(300);
 pub fn begin(memory: &mut PodMemory, action: &Action) {
     match action {
         Action::HoldDevices => memory.devices_changed = false,
+        // Whatever changes from here on is not in what is being written.
+        Action::PrepareHost | Action::RefreshVolumes => memory.references_changed = false,
         Action::PreStop { id, deadline, .. } | Action::StopContainer { id, deadline, .. } => {
             let promised = memory.stopping.entry(id.clone()).or_insert(*deadline);
             *promised = (*deadline).min(*promised);
@@ -120,6 +127,10 @@ fn succeeded(
         (Action::ReadTermination { id, .. }, Outcome::Text(text)) => {
             memory.messages.insert(id.clone(), text);
         }
+        (Action::PrepareHost | Action::RefreshVolumes, Outcome::Prepared { refresh_at }) => {
+            memory.host_prepared = true;
+            memory.refresh_at = refresh_at;
+        }
         (action, Outcome::Done) => done(have, memory, action, now),
         // An answer of the wrong kind changes nothing; the action is listed again.
         _ => {}
@@ -128,7 +139,6 @@ fn succeeded(
 
 fn done(have: &mut PodHave, memory: &mut PodMemory, action: &Action, now: Time) {
     match action {
-        Action::PrepareHost => memory.host_prepared = true,
         Action::StartContainer { id, .. } => {
             if let Some(container) = have.containers.iter_mut().find(|each| each.id == *id) {
                 container.state = container.state.max(RunState::Running);
@@ -162,6 +172,8 @@ fn done(have: &mut PodHave, memory: &mut PodMemory, action: &Action, now: Time) 
         Action::RemoveLogs => memory.logs_removed = true,
         // These end with an outcome of their own.
         Action::HoldDevices
+        | Action::PrepareHost
+        | Action::RefreshVolumes
         | Action::EnsureImage { .. }
         | Action::CreateSandbox { .. }
         | Action::CreateContainer { .. }

@@ -34,6 +34,15 @@ pub fn render(view: &PodView<'_>, now: Time) -> PodStatus {
     let initialized = view
         .want
         .is_none_or(|want| is_initialized(view, want, &init, &containers));
+    let ephemeral = view
+        .want
+        .into_iter()
+        .flat_map(|want| {
+            want.ephemeral
+                .iter()
+                .map(move |each| container::wanted(view, want, each, now))
+        })
+        .collect();
     let (phase, reason, message) = condition(view, &init, &containers, now);
     let all_ready = view.want.is_some_and(|want| {
         let sidecars = init
@@ -55,6 +64,9 @@ pub fn render(view: &PodView<'_>, now: Time) -> PodStatus {
         started_at: view.memory.seen_at,
         init,
         containers,
+        ephemeral,
+        sandbox_ready: sandbox_ready(view),
+        ending: view.stop.is_some() || pod_end(view, now).is_some(),
     }
 }
 
@@ -134,6 +146,14 @@ fn is_initialized(
                 (false, _) => status.ready,
             }
         })
+}
+
+/// `PodReadyToStartContainers`: the newest sandbox is up and has its network.
+fn sandbox_ready(view: &PodView<'_>) -> bool {
+    view.have.sandboxes.first().is_some_and(|sandbox| {
+        let network = sandbox.network.as_ref();
+        sandbox.ready && network.is_some_and(|network| network.host || !network.ips.is_empty())
+    })
 }
 
 /// Addresses of the newest sandbox; they stay known after it is gone.

@@ -24,6 +24,12 @@ pub struct PodStatus {
     pub init: Vec<ContainerStatus>,
     /// Main containers, in manifest order.
     pub containers: Vec<ContainerStatus>,
+    /// Ephemeral containers, in manifest order.
+    pub ephemeral: Vec<ContainerStatus>,
+    /// Its sandbox is up and has its network.
+    pub sandbox_ready: bool,
+    /// Somebody asked the pod to stop or it is over: it is not ready whatever its containers are.
+    pub ending: bool,
 }
 
 /// `status.phase`.

@@ -233,6 +233,7 @@ fn word(action: &Action) -> String {
     match action {
         Action::HoldDevices => "Hold".into(),
         Action::PrepareHost => "Prepare".into(),
+        Action::RefreshVolumes => "Refresh".into(),
         Action::EnsureImage { container } => format!("Image {container}"),
         Action::CreateSandbox { attempt } => format!("Sandbox {attempt}"),
         Action::CreateContainer {

@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use crate::ids::{ContainerName, ImageName, PodName, PodUid, ResourceName};
+use crate::time::Time;
 
 /// A pod as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,42 @@ pub struct PodWant {
     pub init: Vec<ContainerWant>,
     /// Main containers in order.
     pub containers: Vec<ContainerWant>,
+    /// Ephemeral containers in order: started once, never again, and nothing waits for them.
+    pub ephemeral: Vec<ContainerWant>,
+    /// Somebody deleted the pod in the API: it stops, and stays wanted until the object is gone.
+    pub deletion: Option<Deletion>,
+    /// The API says that the pod has ended: nothing of it is started again.
+    pub over: Option<PodOver>,
+    /// `status.startTime` of the API, earlier than this process saw it.
+    pub started_at: Option<Time>,
+}
+
+/// A deletion that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deletion {
+    /// When it was asked: `deletionTimestamp` is the end of the grace period, so this is earlier by it.
+    pub at: Time,
+    /// `deletionGracePeriodSeconds`.
+    pub grace: Duration,
+}
+
+/// How a pod ended that ended before this process began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodOver {
+    /// True for `Succeeded`, false for `Failed`.
+    pub well: bool,
+    /// `status.reason`.
+    pub reason: String,
+    /// `status.message`.
+    pub message: String,
+}
+
+impl PodWant {
+    /// Init, main and ephemeral containers.
+    pub fn all(&self) -> impl Iterator<Item = &ContainerWant> {
+        let started = self.init.iter().chain(&self.containers);
+        started.chain(&self.ephemeral)
+    }
 }
 
 /// `restartPolicy` of a pod or container.

@@ -10,6 +10,7 @@ impl fmt::Display for Action {
         match self {
             Self::HoldDevices => f.write_str("hold its devices"),
             Self::PrepareHost => f.write_str("make directories, cgroup and volumes"),
+            Self::RefreshVolumes => f.write_str("bring its volumes up to date"),
             Self::EnsureImage { container } => write!(f, "make sure of the image of {container}"),
             Self::CreateSandbox { attempt } => write!(f, "create sandbox {attempt}"),
             Self::CreateContainer { container, .. } => write!(f, "create container {container}"),
@@ -39,6 +40,7 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::PodStarts => "the pod starts",
+            Self::ContentsChanged => "what its volumes show has changed",
             Self::SandboxBroken { what } => return write!(f, "its sandbox: {what}"),
             Self::ContainerStarts => "it is its turn",
             Self::ContainerRestarts {

@@ -49,6 +49,10 @@ fn pod(restart: RestartPolicy, rich: bool, deadline: Option<u64>) -> PodWant {
     let hook = || Some(Hook::Sleep(Duration::from_secs(1)));
     let gpu = vec![(ResourceName::new("nvidia.com/gpu"), 1)];
     let mut want = PodWant {
+        ephemeral: Vec::new(),
+        deletion: None,
+        over: None,
+        started_at: None,
         uid: PodUid::new("uid"),
         name: PodName::new("default", "pod"),
         is_static: true,

@@ -5,7 +5,8 @@ use std::time::Duration;
 use agent_core::{ContainerId, Fail, FailKind, ImageName, Observation, PodUid, SandboxId};
 use agent_loops::Clock;
 use agent_loops::ports::{
-    ContainerSpec, ExecOutput, ImageFacts, Runtime, RuntimeEvent, RuntimeFacts, SandboxSpec,
+    ContainerSpec, ExecOutput, ImageFacts, ListedImage, PullCredential, Runtime, RuntimeEvent,
+    RuntimeFacts, SandboxSpec,
 };
 use async_trait::async_trait;
 use futures::future::try_join_all;
@@ -15,7 +16,7 @@ use proto::cri;
 use crate::call::{
     container_status::container_status, create_container::create_container, exec_sync::exec_sync,
     get_container_events::get_container_events, image_status::image_status,
-    list_containers::list_containers, list_pod_sandbox::list_pod_sandbox,
+    list_containers::list_containers, list_images::list_images, list_pod_sandbox::list_pod_sandbox,
     pod_sandbox_status::pod_sandbox_status, pull_image::pull_image,
     remove_container::remove_container, remove_pod_sandbox::remove_pod_sandbox,
     reopen_container_log::reopen_container_log, run_pod_sandbox::run_pod_sandbox, runtime_config,
@@ -112,8 +113,16 @@ impl Runtime for CriRuntime {
         image_status(&self.connection, image.as_str()).await
     }
 
-    async fn pull(&self, image: &ImageName) -> Result<ImageFacts, Fail> {
-        let reference = pull_image(&self.connection, image.as_str()).await?;
+    async fn images(&self) -> Result<Vec<ListedImage>, Fail> {
+        list_images(&self.connection).await
+    }
+
+    async fn pull(
+        &self,
+        image: &ImageName,
+        credential: Option<&PullCredential>,
+    ) -> Result<ImageFacts, Fail> {
+        let reference = pull_image(&self.connection, image.as_str(), credential).await?;
         let facts = image_status(&self.connection, &reference).await?;
         facts.ok_or_else(|| {
             let message = format!("image {image} was removed again right after it was pulled");

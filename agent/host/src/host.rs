@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent_core::{ContainerId, ContainerName, Fail, PodUid};
-use agent_loops::ports::{Host, LogOwner, PreparedContainer, PreparedPod, WantedPod};
+use agent_loops::ports::{Host, LogOwner, PreparedContainer, PreparedPod, References, WantedPod};
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::{Container, Pod};
 
@@ -104,10 +104,16 @@ impl LocalHost {
 
 #[async_trait]
 impl Host for LocalHost {
-    async fn prepare_pod(&self, pod: &WantedPod) -> Result<PreparedPod, Fail> {
-        let pod = pod.clone();
-        self.work("FailedMount", move |inner| inner.prepare_pod(&pod))
-            .await
+    async fn prepare_pod(
+        &self,
+        pod: &WantedPod,
+        references: &Arc<References>,
+    ) -> Result<PreparedPod, Fail> {
+        let (pod, references) = (pod.clone(), Arc::clone(references));
+        self.work("FailedMount", move |inner| {
+            inner.prepare_pod(&pod, &references)
+        })
+        .await
     }
 
     async fn prepare_container(
@@ -117,11 +123,13 @@ impl Host for LocalHost {
         container: &ContainerName,
         attempt: u32,
         ips: &[String],
+        references: &Arc<References>,
     ) -> Result<PreparedContainer, Fail> {
         let (pod, prepared, container) = (pod.clone(), prepared.clone(), container.clone());
-        let ips = ips.to_vec();
+        let (ips, references) = (ips.to_vec(), Arc::clone(references));
         self.work(CONFIG, move |inner| {
-            inner.prepare_container(&pod, &prepared, &container, attempt, &ips)
+            let made = (&prepared, &*references);
+            inner.prepare_container(&pod, made, &container, attempt, &ips)
         })
         .await
     }
@@ -203,7 +211,11 @@ const MESSAGE: &str = "FailedTerminationMessage";
 const LOGS: &str = "FailedLogMaintenance";
 
 impl Inner {
-    fn prepare_pod(&self, wanted: &WantedPod) -> Result<PreparedPod, Fail> {
+    fn prepare_pod(
+        &self,
+        wanted: &WantedPod,
+        references: &References,
+    ) -> Result<PreparedPod, Fail> {
         let (uid, pod) = (&wanted.want.uid, &*wanted.manifest);
         let owner = owner(wanted);
         let log_directory = self.layout.pod_logs(&owner);
@@ -230,6 +242,7 @@ impl Inner {
             tree: &self.tree,
             uid,
             pod,
+            references,
         };
         let volumes = volume::make_all(making).map_err(|error| error.fail("FailedMount"))?;
         let resolv_conf = &self.settings.resolv_conf;
@@ -251,7 +264,7 @@ impl Inner {
     fn prepare_container(
         &self,
         wanted: &WantedPod,
-        prepared: &PreparedPod,
+        (prepared, references): (&PreparedPod, &References),
         name: &ContainerName,
         attempt: u32,
         ips: &[String],
@@ -272,6 +285,7 @@ impl Inner {
             container,
             attempt,
             ips,
+            references,
         };
         let mounts = pod::container_mounts(preparing).map_err(|error| error.fail(CONFIG))?;
         Ok(PreparedContainer { mounts })

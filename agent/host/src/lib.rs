@@ -11,6 +11,7 @@ mod asker;
 mod cgroup;
 mod facts;
 mod host;
+mod keyring;
 mod layout;
 mod lock;
 mod logs;
@@ -29,6 +30,7 @@ pub use cgroup::{
 };
 pub use facts::{is_root, node_name};
 pub use host::{HostSettings, LocalHost, OpenError};
+pub use keyring::NodeKeyring;
 pub use lock::{LockError, RootLock};
 pub use logs::LogLimits;
 pub use owner::owner_of_process;

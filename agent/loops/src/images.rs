@@ -161,7 +161,7 @@ impl Images {
             None => None,
         };
         let started = Instant::now();
-        let answer = self.runtime.pull(&image).await;
+        let answer = self.runtime.pull(&image, None).await;
         let mut shelf = self.shelf();
         shelf.pulls.remove(&image);
         let facts = answer?;

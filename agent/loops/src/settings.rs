@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use agent_core::Rules;
 
-use crate::ports::{Asker, Devices, Host, Runtime};
+use crate::ports::{Asker, Devices, Host, Keyring, Objects, Runtime};
 
 /// The ways out: every effect on the world goes through one of these.
 #[derive(Clone, Debug)]
@@ -19,6 +19,10 @@ pub struct Doors {
     pub devices: Arc<dyn Devices>,
     /// Network questions to pods.
     pub asker: Arc<dyn Asker>,
+    /// Objects that manifests refer to.
+    pub objects: Arc<dyn Objects>,
+    /// Credentials for registries.
+    pub keyring: Arc<dyn Keyring>,
 }
 
 /// Settings of the loops.

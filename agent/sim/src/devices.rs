@@ -1,10 +1,11 @@
 //! Devices in memory. Who holds what survives a crash of the agent, as a journal would make it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use agent_core::{CdiName, DeviceId, PodName, PodUid, Time};
+use agent_core::{CdiName, DeviceId, PodName, PodUid, ResourceName, Time};
 use agent_loops::ports::{
-    DeviceAsk, DeviceGrant, DeviceRefusal, Devices, LivingDevices, PlainEdits,
+    DeviceAsk, DeviceGrant, DeviceRefusal, Devices, LivingDevices, PlainEdits, ResourceCount,
 };
 use async_trait::async_trait;
 use tokio::sync::watch;
@@ -71,6 +72,11 @@ impl Devices for FakeDevices {
 
     fn changes(&self) -> watch::Receiver<u64> {
         self.world.device_changes.subscribe()
+    }
+
+    /// Nobody reads the node's status in this world.
+    fn resources(&self) -> watch::Receiver<Option<Arc<BTreeMap<ResourceName, ResourceCount>>>> {
+        watch::channel(None).1
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use agent_core::{ContainerId, ContainerName, Fail, PodUid, Time};
 use agent_loops::ports::{
-    Host, LogOwner, PreparedContainer, PreparedPod, ResolverConfig, WantedPod,
+    Host, LogOwner, PreparedContainer, PreparedPod, References, ResolverConfig, WantedPod,
 };
 use async_trait::async_trait;
 
@@ -22,7 +23,11 @@ pub(crate) struct FakeHost {
 
 #[async_trait]
 impl Host for FakeHost {
-    async fn prepare_pod(&self, pod: &WantedPod) -> Result<PreparedPod, Fail> {
+    async fn prepare_pod(
+        &self,
+        pod: &WantedPod,
+        _references: &Arc<References>,
+    ) -> Result<PreparedPod, Fail> {
         let uid = &pod.want.uid;
         let effect = |state: &mut State, _| {
             state.prepared.insert(uid.clone());
@@ -45,6 +50,7 @@ impl Host for FakeHost {
         container: &ContainerName,
         _attempt: u32,
         ips: &[String],
+        _references: &Arc<References>,
     ) -> Result<PreparedContainer, Fail> {
         let uid = &pod.want.uid;
         let effect = |state: &mut State, now: Time| {

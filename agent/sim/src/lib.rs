@@ -12,6 +12,7 @@ mod calls;
 mod devices;
 mod faults;
 mod host;
+mod objects;
 mod pods;
 mod runtime;
 mod script;

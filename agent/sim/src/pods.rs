@@ -23,6 +23,10 @@ pub struct PodBuilder {
 /// A pod without containers, with UID `uid-<name>`.
 pub fn pod(name: &str) -> PodBuilder {
     let want = PodWant {
+        ephemeral: Vec::new(),
+        deletion: None,
+        over: None,
+        started_at: None,
         uid: PodUid::new(format!("uid-{name}")),
         name: PodName::new("default", name),
         is_static: true,

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use agent_core::{ContainerId, Fail, ImageName, Observation, PodUid, RunState, SandboxId, Time};
 use agent_loops::ports::{
-    ContainerSpec, ExecOutput, ImageFacts, Runtime, RuntimeEvent, RuntimeFacts, SandboxSpec,
+    ContainerSpec, ExecOutput, ImageFacts, ListedImage, PullCredential, Runtime, RuntimeEvent,
+    RuntimeFacts, SandboxSpec,
 };
 use async_trait::async_trait;
 use futures::StreamExt;
@@ -192,7 +193,22 @@ impl Runtime for FakeRuntime {
         self.world.call(self.life, Verb::Image, None, effect).await
     }
 
-    async fn pull(&self, image: &ImageName) -> Result<ImageFacts, Fail> {
+    async fn images(&self) -> Result<Vec<ListedImage>, Fail> {
+        let listed = |name: &ImageName| ListedImage {
+            id: name.to_string(),
+            names: vec![name.to_string()],
+            size: 1,
+        };
+        Ok(self
+            .world
+            .read(|state| state.images.iter().map(listed).collect()))
+    }
+
+    async fn pull(
+        &self,
+        image: &ImageName,
+        _credential: Option<&PullCredential>,
+    ) -> Result<ImageFacts, Fail> {
         let effect = |state: &mut State, _| {
             if image.as_str().contains("missing") {
                 return Err(Fail::retry("ErrImagePull", format!("{image}: not found")));

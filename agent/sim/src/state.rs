@@ -1,13 +1,15 @@
 //! What is in the world.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent_core::{
     ContainerHave, ContainerId, ContainerName, Exit, ImageName, Observation, PodHave, PodName,
     PodUid, RunState, SandboxHave, SandboxId, SandboxNetwork, Time,
 };
-use agent_loops::ports::{DeviceGrant, RuntimeEvent};
+
+use agent_loops::ports::{DeviceGrant, References, RuntimeEvent};
 use tokio::sync::mpsc;
 
 use agent_core::Fail;
@@ -19,6 +21,8 @@ use crate::script::Script;
 /// The whole world. Changed only through the doors and by its own timers.
 #[derive(Debug, Default)]
 pub struct State {
+    /// What manifests refer to.
+    pub references: Arc<References>,
     /// Sandboxes by identity.
     pub sandboxes: BTreeMap<SandboxId, Sandbox>,
     /// Containers by identity.

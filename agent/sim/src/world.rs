@@ -6,6 +6,7 @@ use std::time::Duration;
 use agent_core::{
     ContainerId, ContainerName, Exit, Fail, FailKind, ImageName, PodUid, RunState, SandboxId, Time,
 };
+use agent_loops::ports::ObjectChanges;
 use agent_loops::ports::RuntimeEvent;
 use agent_loops::{Clock, Doors};
 use tokio::sync::watch;
@@ -15,6 +16,7 @@ use crate::calls::{Call, Verb};
 use crate::devices::FakeDevices;
 use crate::faults::{Fault, FaultKind, Weather};
 use crate::host::FakeHost;
+use crate::objects::{FakeObjects, NoKeys};
 use crate::runtime::FakeRuntime;
 use crate::script::Script;
 use crate::state::{Aftermath, State};
@@ -30,6 +32,7 @@ pub struct World {
     state: Arc<Mutex<State>>,
     changed: Arc<watch::Sender<u64>>,
     pub(crate) device_changes: Arc<watch::Sender<u64>>,
+    pub(crate) object_changes: Arc<watch::Sender<ObjectChanges>>,
     crashed: Arc<watch::Sender<bool>>,
 }
 
@@ -64,6 +67,7 @@ impl World {
             state: Arc::new(Mutex::new(state)),
             changed: Arc::default(),
             device_changes: Arc::default(),
+            object_changes: Arc::default(),
             crashed: Arc::default(),
         }
     }
@@ -86,6 +90,8 @@ impl World {
                 life,
             }),
             asker: Arc::new(FakeAsker { world: world() }),
+            objects: Arc::new(FakeObjects { world: world() }),
+            keyring: Arc::new(NoKeys),
         }
     }
 

@@ -21,6 +21,10 @@ pub(super) fn pod(pod: &Pod) -> PodWant {
     let empty = PodSpec::default();
     let spec = pod.spec.as_ref().unwrap_or(&empty);
     PodWant {
+        ephemeral: Vec::new(),
+        deletion: None,
+        over: None,
+        started_at: None,
         uid: PodUid::new(metadata.uid.as_deref().unwrap_or_default()),
         name: PodName::new(namespace, metadata.name.as_deref().unwrap_or_default()),
         is_static: true,

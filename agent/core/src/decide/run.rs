@@ -39,6 +39,7 @@ pub(super) fn run(draft: &mut Draft<'_>, want: &PodWant) -> Life {
         return Life::Waiting;
     }
     let prepared = start::prepare(draft, want);
+    start::refresh(draft);
     let life = match start::usable(&draft.view.have.sandboxes, want) {
         Err(what) => {
             start::replace(draft, want, what, prepared);

@@ -30,6 +30,21 @@ pub(super) fn prepare(draft: &mut Draft<'_>, want: &PodWant) -> bool {
     held && memory.host_prepared
 }
 
+/// Sees to the contents of volumes, which may change under running containers.
+pub(super) fn refresh(draft: &mut Draft<'_>) {
+    let memory = draft.view.memory;
+    if !memory.host_prepared {
+        return;
+    }
+    let due = memory.refresh_at.is_some_and(|at| at <= draft.now);
+    let begun = draft.view.running.contains(&Action::RefreshVolumes);
+    if due || memory.references_changed || begun {
+        draft.list(Action::RefreshVolumes, Why::ContentsChanged);
+    } else if let Some(at) = memory.refresh_at {
+        draft.wake_at(at);
+    }
+}
+
 /// Whether any container asks for a device.
 pub(super) fn needs_devices(want: &PodWant) -> bool {
     let mut containers = want.init.iter().chain(&want.containers);

@@ -8,6 +8,10 @@ use crate::*;
 /// A pod from its text.
 pub(crate) fn want(text: &str) -> PodWant {
     let mut want = PodWant {
+        ephemeral: Vec::new(),
+        deletion: None,
+        over: None,
+        started_at: None,
         uid: PodUid::new("uid"),
         name: PodName::new("default", "pod"),
         is_static: true,

@@ -6,6 +6,7 @@ pub(crate) mod exec_sync;
 pub(crate) mod get_container_events;
 pub(crate) mod image_status;
 pub(crate) mod list_containers;
+pub(crate) mod list_images;
 pub(crate) mod list_pod_sandbox;
 pub(crate) mod pod_sandbox_status;
 pub(crate) mod pull_image;

@@ -1,7 +1,8 @@
 //! PullImage: fetches an image from its registry.
 
 use agent_core::Fail;
-use proto::cri::{ImageSpec, PullImageRequest};
+use agent_loops::ports::PullCredential;
+use proto::cri::{AuthConfig, ImageSpec, PullImageRequest};
 use tonic::{Request, Status};
 
 use crate::connection::Connection;
@@ -19,13 +20,18 @@ const CAUSES: [&str; 2] = ["RegistryUnavailable", "SignatureValidationFailed"];
 const NO_REFERENCE: &str = "invalid reference format";
 
 /// The reference to use from now on. No deadline: how long a pull takes is the registry's affair.
-pub(crate) async fn pull_image(connection: &Connection, image: &str) -> Result<String, Fail> {
+pub(crate) async fn pull_image(
+    connection: &Connection,
+    image: &str,
+    credential: Option<&PullCredential>,
+) -> Result<String, Fail> {
     let spec = ImageSpec {
         image: image.to_owned(),
         ..Default::default()
     };
     let request = Request::new(PullImageRequest {
         image: Some(spec),
+        auth: credential.map(auth),
         ..Default::default()
     });
     match connection
@@ -34,6 +40,17 @@ pub(crate) async fn pull_image(connection: &Connection, image: &str) -> Result<S
     {
         Ok(response) => Ok(response.image_ref),
         Err(status) => Err(refusal(image, &status)),
+    }
+}
+
+fn auth(credential: &PullCredential) -> AuthConfig {
+    AuthConfig {
+        username: credential.username.clone(),
+        password: credential.password.clone(),
+        auth: credential.auth.clone(),
+        server_address: credential.server.clone(),
+        identity_token: credential.identity_token.clone(),
+        registry_token: credential.registry_token.clone(),
     }
 }
 

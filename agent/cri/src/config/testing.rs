@@ -88,6 +88,10 @@ fn want(manifest: &Pod) -> PodWant {
         devices: Vec::new(),
     };
     PodWant {
+        ephemeral: Vec::new(),
+        deletion: None,
+        over: None,
+        started_at: None,
         uid: PodUid::new("uid-1"),
         name: PodName::new("space", "web-node"),
         is_static: true,

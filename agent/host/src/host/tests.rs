@@ -77,6 +77,10 @@ fn wanted(uid: &str, spec: Value) -> WantedPod {
         json!({"name": "web-n", "namespace": "shop", "uid": uid, "labels": {"app": "web"}});
     let pod: Pod = serde_json::from_value(json!({"metadata": metadata, "spec": spec})).unwrap();
     let want = PodWant {
+        ephemeral: Vec::new(),
+        deletion: None,
+        over: None,
+        started_at: None,
         uid: PodUid::new(uid),
         name: PodName::new("shop", "web-n"),
         is_static: true,
@@ -170,10 +174,10 @@ fn a_pod_comes_and_goes_without_a_trace() {
 async fn come_and_go() {
     let bed = Bed::new(Some("whole"));
     let pod = wanted("uid-1", full_spec());
-    let prepared = bed.host.prepare_pod(&pod).await.unwrap();
+    let prepared = bed.host.prepare_pod(&pod, &Arc::default()).await.unwrap();
     assert_eq!(
         prepared,
-        bed.host.prepare_pod(&pod).await.unwrap(),
+        bed.host.prepare_pod(&pod, &Arc::default()).await.unwrap(),
         "it may be repeated"
     );
     let parent = format!(
@@ -189,12 +193,12 @@ async fn come_and_go() {
     let (name, ips) = (ContainerName::new("main"), ["10.1.0.5".to_owned()]);
     let own = bed
         .host
-        .prepare_container(&pod, &prepared, &name, 2, &ips)
+        .prepare_container(&pod, &prepared, &name, 2, &ips, &Arc::default())
         .await
         .unwrap();
     let again = bed
         .host
-        .prepare_container(&pod, &prepared, &name, 2, &ips)
+        .prepare_container(&pod, &prepared, &name, 2, &ips, &Arc::default())
         .await
         .unwrap();
     assert_eq!(own, again, "it may be repeated");
@@ -236,9 +240,9 @@ fn messages_and_logs_are_found_rotated_and_removed() {
              "terminationMessagePath": "/dev/termination-log"}]});
         let pod = wanted("uid-2", spec);
         let name = ContainerName::new("main");
-        let prepared = bed.host.prepare_pod(&pod).await.unwrap();
+        let prepared = bed.host.prepare_pod(&pod, &Arc::default()).await.unwrap();
         bed.host
-            .prepare_container(&pod, &prepared, &name, 0, &[])
+            .prepare_container(&pod, &prepared, &name, 0, &[], &Arc::default())
             .await
             .unwrap();
         let log = bed.path.join("logs/shop_web-n_uid-2/main/0.log");
@@ -299,21 +303,29 @@ fn bad_input_is_a_typed_failure() {
         }
         assert!(pods.is_dir());
         let nfs = json!({"containers": [], "volumes": [{"name": "v", "nfs": {"server": "s", "path": "/"}}]});
-        let fail = bed.host.prepare_pod(&wanted("u", nfs)).await.unwrap_err();
+        let fail = bed
+            .host
+            .prepare_pod(&wanted("u", nfs), &Arc::default())
+            .await
+            .unwrap_err();
         assert_eq!(
             (fail.kind, fail.reason),
             (FailKind::Permanent, "FailedMount")
         );
         let path = json!({"containers": [], "volumes": [
             {"name": "v", "hostPath": {"path": "/nowhere/at/all", "type": "Directory"}}]});
-        let fail = bed.host.prepare_pod(&wanted("u", path)).await.unwrap_err();
+        let fail = bed
+            .host
+            .prepare_pod(&wanted("u", path), &Arc::default())
+            .await
+            .unwrap_err();
         assert_eq!((fail.kind, fail.reason), (FailKind::Retry, "FailedMount"));
         let pod = wanted("u", json!({"containers": []}));
-        let prepared = bed.host.prepare_pod(&pod).await.unwrap();
+        let prepared = bed.host.prepare_pod(&pod, &Arc::default()).await.unwrap();
         let none = ContainerName::new("none");
         let fail = bed
             .host
-            .prepare_container(&pod, &prepared, &none, 0, &[])
+            .prepare_container(&pod, &prepared, &none, 0, &[], &Arc::default())
             .await
             .unwrap_err();
         assert_eq!(
@@ -321,7 +333,11 @@ fn bad_input_is_a_typed_failure() {
             (FailKind::Permanent, "CreateContainerConfigError")
         );
         fs::remove_file(bed.path.join("resolv.conf")).unwrap();
-        let fail = bed.host.prepare_pod(&pod).await.unwrap_err();
+        let fail = bed
+            .host
+            .prepare_pod(&pod, &Arc::default())
+            .await
+            .unwrap_err();
         assert_eq!(
             (fail.kind, fail.reason),
             (FailKind::Retry, "DNSConfigForming")
@@ -346,7 +362,7 @@ fn the_agents_folders_are_closed_to_others() {
     run(async {
         let bed = Bed::new(None);
         bed.host
-            .prepare_pod(&wanted("u", json!({"containers": []})))
+            .prepare_pod(&wanted("u", json!({"containers": []})), &Arc::default())
             .await
             .unwrap();
         for (path, mode) in [

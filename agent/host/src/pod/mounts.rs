@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use agent_core::{ContainerName, PodUid};
-use agent_loops::ports::{PreparedMount, PreparedPod, Propagation};
+use agent_loops::ports::{PreparedMount, PreparedPod, Propagation, References};
 use k8s_openapi::api::core::v1::{Container, Pod, Volume, VolumeMount};
 
 use super::{hosts, termination};
@@ -26,6 +26,8 @@ pub(crate) struct Preparing<'a> {
     pub(crate) container: &'a Container,
     pub(crate) attempt: u32,
     pub(crate) ips: &'a [String],
+    #[expect(dead_code, reason = "the volumes that show objects read it")]
+    pub(crate) references: &'a References,
 }
 
 /// Volumes with their sub-paths, then `/etc/hosts` unless a volume is mounted there, then the

@@ -25,6 +25,7 @@ use std::io;
 use std::path::PathBuf;
 
 use agent_core::{Fail, FailKind, PodUid};
+use agent_loops::ports::References;
 use base_daemon::Chain;
 use k8s_openapi::api::core::v1::{Pod, Volume};
 
@@ -42,6 +43,8 @@ pub(crate) struct Making<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) uid: &'a PodUid,
     pub(crate) pod: &'a Pod,
+    #[expect(dead_code, reason = "the volumes that show objects read it")]
+    pub(crate) references: &'a References,
 }
 
 /// Why a volume cannot be made or taken away.

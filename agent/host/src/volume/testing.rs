@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use agent_core::PodUid;
+use agent_loops::ports::References;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
@@ -26,6 +27,7 @@ pub(super) struct Bed {
     layout: Layout,
     tree: Tree,
     uid: PodUid,
+    references: References,
 }
 
 impl Bed {
@@ -48,6 +50,7 @@ impl Bed {
             layout,
             tree,
             uid: PodUid::new(UID),
+            references: References::default(),
         }
     }
 
@@ -57,6 +60,7 @@ impl Bed {
             tree: &self.tree,
             uid: &self.uid,
             pod,
+            references: &self.references,
         }
     }
 

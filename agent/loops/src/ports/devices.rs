@@ -1,6 +1,7 @@
 //! Devices, as the agent knows them: by resource name, identity and how to give them to a container.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use agent_core::{CdiName, ContainerName, DeviceId, PodName, PodUid, ResourceName};
 use async_trait::async_trait;
@@ -26,6 +27,18 @@ pub trait Devices: Send + Sync + std::fmt::Debug + 'static {
     async fn holders(&self) -> BTreeSet<PodUid>;
     /// Changes whenever a refusal might turn into a grant.
     fn changes(&self) -> watch::Receiver<u64>;
+    /// How many devices of each resource the node has; `None` until that is known, so that a restart
+    /// never shows a node without its devices.
+    fn resources(&self) -> watch::Receiver<Option<Arc<BTreeMap<ResourceName, ResourceCount>>>>;
+}
+
+/// Devices of one resource, for the node's status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ResourceCount {
+    /// There are.
+    pub capacity: u64,
+    /// Usable by pods, held ones among them.
+    pub allocatable: u64,
 }
 
 /// A living container that was given devices.

@@ -2,17 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use agent_core::{ContainerId, ContainerName, Fail, HttpGet, PodUid};
 use async_trait::async_trait;
 
-use super::WantedPod;
+use super::{References, WantedPod};
 
 /// Door to this host. Every call may be repeated without harm.
 #[async_trait]
 pub trait Host: Send + Sync + std::fmt::Debug + 'static {
-    /// Makes directories, cgroup and volumes of a pod.
-    async fn prepare_pod(&self, pod: &WantedPod) -> Result<PreparedPod, Fail>;
+    /// Makes directories, cgroup and volumes of a pod. On a pod that is prepared already it brings the
+    /// contents of its volumes up to date.
+    async fn prepare_pod(
+        &self,
+        pod: &WantedPod,
+        references: &Arc<References>,
+    ) -> Result<PreparedPod, Fail>;
     /// Makes what one container instance needs: log directory, hosts file, termination file, sub-paths.
     async fn prepare_container(
         &self,
@@ -21,6 +27,7 @@ pub trait Host: Send + Sync + std::fmt::Debug + 'static {
         container: &ContainerName,
         attempt: u32,
         ips: &[String],
+        references: &Arc<References>,
     ) -> Result<PreparedContainer, Fail>;
     /// Unmounts volumes, removes cgroup and directories. Never deletes across a mount.
     async fn clean_pod(&self, uid: &PodUid) -> Result<(), Fail>;

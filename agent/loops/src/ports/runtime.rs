@@ -7,7 +7,7 @@ use agent_core::{ContainerId, ContainerName, Fail, ImageName, Observation, PodUi
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 
-use super::{DeviceGrant, PreparedContainer, PreparedPod, WantedPod};
+use super::{DeviceGrant, PreparedContainer, PreparedPod, PullCredential, References, WantedPod};
 
 /// Door to the runtime. Every call has a deadline of its own inside the door.
 #[async_trait]
@@ -30,8 +30,14 @@ pub trait Runtime: Send + Sync + std::fmt::Debug + 'static {
     async fn remove_container(&self, id: &ContainerId) -> Result<(), Fail>;
     /// The image if the node has it.
     async fn image(&self, image: &ImageName) -> Result<Option<ImageFacts>, Fail>;
+    /// All images on the node.
+    async fn images(&self) -> Result<Vec<ListedImage>, Fail>;
     /// Fetches an image. No deadline but the runtime's own.
-    async fn pull(&self, image: &ImageName) -> Result<ImageFacts, Fail>;
+    async fn pull(
+        &self,
+        image: &ImageName,
+        credential: Option<&PullCredential>,
+    ) -> Result<ImageFacts, Fail>;
     /// Runs a command in a container and waits for it.
     async fn exec(
         &self,
@@ -83,6 +89,17 @@ pub struct ImageFacts {
     pub username: String,
 }
 
+/// An image in a list of all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedImage {
+    /// Identity in the runtime.
+    pub id: String,
+    /// Names with tags, and with digests.
+    pub names: Vec<String>,
+    /// Bytes on disk.
+    pub size: u64,
+}
+
 /// Result of a command in a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecOutput {
@@ -101,6 +118,8 @@ pub struct SandboxSpec {
     pub attempt: u32,
     /// What the host made ready.
     pub prepared: Arc<PreparedPod>,
+    /// What the manifest refers to.
+    pub references: Arc<References>,
 }
 
 /// What a container is made from.
@@ -126,4 +145,6 @@ pub struct ContainerSpec {
     pub image: ImageFacts,
     /// Devices granted to this container.
     pub grants: Vec<DeviceGrant>,
+    /// What the manifest refers to.
+    pub references: Arc<References>,
 }

@@ -22,6 +22,7 @@ fn build(container: Value, cdi: bool) -> CreateContainerRequest {
         node,
     } = Scene::of_container(container);
     let spec = ContainerSpec {
+        references: Arc::default(),
         pod,
         container: ContainerName::new("main"),
         attempt: 3,

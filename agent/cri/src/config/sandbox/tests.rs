@@ -18,6 +18,7 @@ fn build(spec: Value) -> Result<PodSandboxConfig, super::ConfigError> {
     } = Scene::new(spec);
     sandbox_config(
         &SandboxSpec {
+            references: Arc::default(),
             pod,
             attempt: 2,
             prepared: Arc::new(prepared),

@@ -29,9 +29,10 @@ async fn create(job: &Job, name: &ContainerName, attempt: u32) -> Result<Outcome
         .ok_or_else(|| Fail::gone("SandboxMissing", "the pod's sandbox is gone"))?;
     let pod = job.want()?.clone();
     let (prepared, ips) = (job.prepared().await?, job.ips());
+    let references = job.references().await?;
     let host = &job.around.doors.host;
     let own = host
-        .prepare_container(&pod, &prepared, name, attempt, &ips)
+        .prepare_container(&pod, &prepared, name, attempt, &ips, &references)
         .await?;
     let spec = ContainerSpec {
         pod,
@@ -44,6 +45,7 @@ async fn create(job: &Job, name: &ContainerName, attempt: u32) -> Result<Outcome
         own,
         image: image(job, name).await?,
         grants: grants(job, name).await?,
+        references,
     };
     let id = job.around.doors.runtime.create_container(&spec).await?;
     // A log without its link is still a log.

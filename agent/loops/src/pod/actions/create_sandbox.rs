@@ -10,6 +10,7 @@ pub(super) async fn run(job: &Job, attempt: u32) -> Answer {
         pod: job.want()?.clone(),
         attempt,
         prepared: job.prepared().await?,
+        references: job.references().await?,
     };
     match job.around.doors.runtime.run_sandbox(&spec).await {
         Ok(id) => Ok((Outcome::Sandbox(id), Gain::Nothing)),

@@ -9,7 +9,7 @@ use agent_core::{
 
 use crate::around::Around;
 use crate::events::Subject;
-use crate::ports::{DeviceGrant, ImageFacts, LogOwner, PreparedPod, WantedPod};
+use crate::ports::{DeviceGrant, ImageFacts, LogOwner, PreparedPod, References, WantedPod};
 
 /// The pod and the things an action works with.
 #[derive(Clone, Debug)]
@@ -50,6 +50,7 @@ impl Job {
         want.init
             .iter()
             .chain(&want.containers)
+            .chain(&want.ephemeral)
             .find(|each| each.name == *name)
             .ok_or_else(|| {
                 Fail::permanent(
@@ -144,13 +145,18 @@ impl Job {
     pub(super) async fn prepared(&self) -> Result<Arc<PreparedPod>, Fail> {
         match &self.kit.prepared {
             Some(prepared) => Ok(Arc::clone(prepared)),
-            None => self
-                .around
-                .doors
-                .host
-                .prepare_pod(self.want()?)
-                .await
-                .map(Arc::new),
+            None => {
+                let references = self.references().await?;
+                let host = &self.around.doors.host;
+                host.prepare_pod(self.want()?, &references)
+                    .await
+                    .map(Arc::new)
+            }
         }
+    }
+
+    /// What the manifest refers to, as it is now.
+    pub(super) async fn references(&self) -> Result<Arc<References>, Fail> {
+        self.around.doors.objects.references(self.want()?).await
     }
 }

@@ -46,7 +46,7 @@ type Answer = Result<(Outcome, Gain), Fail>;
 pub(super) async fn perform(job: &Job, action: &Action) -> (Outcome, Gain) {
     let answer = match action {
         Action::HoldDevices => hold_devices::run(job).await,
-        Action::PrepareHost => prepare_host::run(job).await,
+        Action::PrepareHost | Action::RefreshVolumes => prepare_host::run(job).await,
         Action::EnsureImage { container } => ensure_image::run(job, container).await,
         Action::CreateSandbox { attempt } => create_sandbox::run(job, *attempt).await,
         Action::CreateContainer {

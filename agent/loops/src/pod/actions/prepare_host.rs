@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
-use agent_core::Outcome;
+use agent_core::{Fail, Outcome, Time};
 
 use super::{Answer, Gain, Job};
+use crate::ports::PreparedPod;
 
 pub(super) async fn run(job: &Job) -> Answer {
-    match job.around.doors.host.prepare_pod(job.want()?).await {
-        Ok(prepared) => Ok((Outcome::Done, Gain::Prepared(Arc::new(prepared)))),
+    match prepare(job).await {
+        Ok((prepared, refresh_at)) => Ok((
+            Outcome::Prepared { refresh_at },
+            Gain::Prepared(Arc::new(prepared)),
+        )),
         Err(fail) => {
             job.around
                 .events
@@ -16,4 +20,11 @@ pub(super) async fn run(job: &Job) -> Answer {
             Err(fail)
         }
     }
+}
+
+async fn prepare(job: &Job) -> Result<(PreparedPod, Option<Time>), Fail> {
+    let references = job.references().await?;
+    let host = &job.around.doors.host;
+    let prepared = host.prepare_pod(job.want()?, &references).await?;
+    Ok((prepared, references.refresh_at))
 }

@@ -1,0 +1,5 @@
+//! Objects that manifests refer to.
+
+mod none;
+
+pub use none::NoObjects;
