@@ -15,6 +15,12 @@ pub(crate) fn pod_end(view: &PodView<'_>, now: Time) -> Option<PodEnd> {
         return memory.end;
     }
     let want = view.want?;
+    if want.over.is_some() {
+        return Some(PodEnd {
+            why: StopWhy::Finished,
+            at: now,
+        });
+    }
     let finished = finished(view, want);
     let passed = deadline(view, want).filter(|deadline| *deadline <= now);
     let why = match (finished, passed) {

@@ -52,6 +52,9 @@ pub struct PodMemory {
     /// Newest instance per container that the runtime no longer shows; one that vanished without a
     /// record has exit code 137. After a restart: lost, as it is for the stock kubelet.
     pub gone: BTreeMap<ContainerName, ContainerHave>,
+    /// Instances that ended for a restart of all containers: they run again whatever their policy
+    /// says, init containers included. After a restart: what is left of the pod is run as a new one.
+    pub begins_anew: BTreeSet<ContainerId>,
     /// Containers for which a stop has begun, and the end of their grace period: it can only move
     /// closer. After a restart: the grace period begins anew.
     pub stopping: BTreeMap<ContainerId, Time>,
@@ -208,6 +211,7 @@ impl PodMemory {
         self.messages.retain(|id, _| container(id) || last(id));
         self.post_start.retain(|id, _| container(id));
         self.adopted.retain(container);
+        self.begins_anew.retain(last);
         self.stopping.retain(|id, _| container(id));
         self.pre_stop.retain(container);
         self.stopped.retain(sandbox);

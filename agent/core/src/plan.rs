@@ -87,6 +87,8 @@ pub enum Life {
 pub enum StopWhy {
     /// Its manifest was removed, or replaced by another pod.
     Removed,
+    /// Somebody deleted it in the API.
+    Deleted,
     /// The runtime shows a pod that no source wants.
     Stranger,
     /// All containers ended and none is restarted.
@@ -167,6 +169,13 @@ pub enum Action {
         /// Whose log file goes with it.
         attempt: u32,
     },
+    /// Remove a dead container because the whole pod begins anew in its sandbox; its log stays.
+    ClearContainer {
+        /// Which one.
+        container: ContainerName,
+        /// Its runtime identity.
+        id: ContainerId,
+    },
     /// Stop a sandbox: network down, pause process gone.
     StopSandbox {
         /// Which one.
@@ -211,6 +220,7 @@ impl Action {
             | Self::PreStop { id, .. }
             | Self::StopContainer { id, .. }
             | Self::RemoveContainer { id, .. }
+            | Self::ClearContainer { id, .. }
             | Self::ReadTermination { id, .. } => Some(id),
             _ => None,
         }
@@ -245,6 +255,7 @@ impl Action {
             | Self::StartContainer { .. }
             | Self::StopContainer { .. }
             | Self::RemoveContainer { .. }
+            | Self::ClearContainer { .. }
             | Self::StopSandbox { .. }
             | Self::RemoveSandbox { .. }
             | Self::CleanHost
@@ -301,6 +312,8 @@ pub enum Why {
     LastReference,
     /// The container ended.
     ContainerEnded,
+    /// A container ended with an exit code that restarts all of them.
+    AllRestart,
     /// Network or exit details are missing, or something failed half way.
     DetailsMissing,
     /// The runtime lost track of the container.

@@ -155,6 +155,7 @@ fn done(have: &mut PodHave, memory: &mut PodMemory, action: &Action, now: Time) 
             end_containers(have, memory, |each| each.id == *id, now)
         }
         Action::RemoveContainer { id, .. } => forget_container(have, memory, id, now),
+        Action::ClearContainer { container, id } => clear(have, memory, container, id, now),
         Action::StopSandbox { id } => {
             memory.stopped.insert(id.clone());
             if let Some(sandbox) = have.sandboxes.iter_mut().find(|each| each.id == *id) {
@@ -212,6 +213,7 @@ fn failed(have: &mut PodHave, memory: &mut PodMemory, action: &Action, fail: Fai
         }
         (
             Action::RemoveContainer { .. }
+            | Action::ClearContainer { .. }
             | Action::RemoveSandbox { .. }
             | Action::CleanHost
             | Action::ReleaseDevices
@@ -308,6 +310,28 @@ fn add_container(
         image_id: String::new(),
         recovered: Recovered::default(),
     });
+}
+
+/// Takes a container out that begins anew. It is remembered outside of any sandbox, so that the init
+/// containers run again, and with the stock kubelet's reason if it was the restart that ended it.
+fn clear(
+    have: &mut PodHave,
+    memory: &mut PodMemory,
+    container: &ContainerName,
+    id: &ContainerId,
+    now: Time,
+) {
+    let killed = memory.stopping.contains_key(id);
+    forget_container(have, memory, id, now);
+    let Some(gone) = memory.gone.get_mut(container).filter(|gone| gone.id == *id) else {
+        return;
+    };
+    gone.sandbox = Some(SandboxId::new(""));
+    if let Some(exit) = gone.exit.as_mut().filter(|_| killed) {
+        "RestartingAllContainers".clone_into(&mut exit.reason);
+        exit.code = 137;
+    }
+    memory.begins_anew.insert(id.clone());
 }
 
 fn end_containers(

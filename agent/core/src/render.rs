@@ -66,6 +66,9 @@ pub fn render(view: &PodView<'_>, now: Time) -> PodStatus {
         containers,
         ephemeral,
         sandbox_ready: sandbox_ready(view),
+        restarting_all: view
+            .want
+            .is_some_and(|want| crate::decide::restarts_all(view, want)),
         ending: view.stop.is_some() || pod_end(view, now).is_some(),
     }
 }
@@ -77,6 +80,14 @@ fn condition(
     containers: &[ContainerStatus],
     now: Time,
 ) -> (Phase, String, String) {
+    if let Some(over) = view.want.and_then(|want| want.over.as_ref()) {
+        let phase = if over.well {
+            Phase::Succeeded
+        } else {
+            Phase::Failed
+        };
+        return (phase, over.reason.clone(), over.message.clone());
+    }
     let end = pod_end(view, now).map(|end| end.why);
     let (reason, message) = match end {
         Some(StopWhy::DeadlineExceeded) => (

@@ -7,6 +7,15 @@ use crate::time::Time;
 use crate::view::PodView;
 use crate::want::{ContainerWant, PodWant, RestartPolicy};
 
+/// Whether the end of a container restarts all of them: the first rule that matches its exit code says
+/// so.
+pub(crate) fn restarts_all(container: &ContainerWant, code: i32) -> bool {
+    let mut rules = container.restart_rules.iter();
+    rules
+        .find(|rule| rule.within == rule.codes.contains(&code))
+        .is_some_and(|rule| rule.all)
+}
+
 /// What the policy says about this exit code: rules of the container, its own policy, the pod's.
 pub(crate) fn restarts(want: &PodWant, container: &ContainerWant, code: i32) -> bool {
     let ruled = container
@@ -31,7 +40,8 @@ pub(crate) fn restarts_after(
     exit: &Exit,
 ) -> bool {
     let replaced = has_changed(container, last) && view.memory.stopping.contains_key(&last.id);
-    replaced || restarts(want, container, exit.code)
+    let anew = view.memory.begins_anew.contains(&last.id);
+    replaced || anew || restarts(want, container, exit.code)
 }
 
 /// The instance was made from another image or name. Without a hash nothing is known about that.

@@ -28,8 +28,18 @@ pub struct PodStatus {
     pub ephemeral: Vec<ContainerStatus>,
     /// Its sandbox is up and has its network.
     pub sandbox_ready: bool,
+    /// All containers are being restarted because one of them ended in a way that asks for it.
+    pub restarting_all: bool,
     /// Somebody asked the pod to stop or it is over: it is not ready whatever its containers are.
     pub ending: bool,
+}
+
+impl PodStatus {
+    /// Init, main and ephemeral containers.
+    pub fn all(&self) -> impl Iterator<Item = &ContainerStatus> {
+        let started = self.init.iter().chain(&self.containers);
+        started.chain(&self.ephemeral)
+    }
 }
 
 /// `status.phase`.

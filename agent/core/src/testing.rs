@@ -200,6 +200,7 @@ impl Scene {
     fn success(&self, seconds: u64, action: &Action) -> Outcome {
         match action {
             Action::HoldDevices => Outcome::Devices(DeviceState::Held),
+            Action::PrepareHost | Action::RefreshVolumes => Outcome::Prepared { refresh_at: None },
             Action::EnsureImage { .. } => Outcome::Image("image".into()),
             Action::CreateSandbox { attempt } => {
                 Outcome::Sandbox(SandboxId::new(format!("s{attempt}")))
@@ -248,6 +249,7 @@ fn word(action: &Action) -> String {
         Action::PreStop { id, deadline, .. } => format!("PreStop {id} by {}", by(deadline)),
         Action::StopContainer { id, deadline, .. } => format!("Stop {id} by {}", by(deadline)),
         Action::RemoveContainer { id, .. } => format!("Remove {id}"),
+        Action::ClearContainer { id, .. } => format!("Clear {id}"),
         Action::StopSandbox { id } => format!("StopSandbox {id}"),
         Action::RemoveSandbox { id } => format!("RemoveSandbox {id}"),
         Action::CleanHost => "Clean".into(),

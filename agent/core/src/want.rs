@@ -28,7 +28,8 @@ pub struct PodWant {
     pub init: Vec<ContainerWant>,
     /// Main containers in order.
     pub containers: Vec<ContainerWant>,
-    /// Ephemeral containers in order: started once, never again, and nothing waits for them.
+    /// Ephemeral containers in order, each with restart policy `Never`: started once, never again, and
+    /// nothing waits for them.
     pub ephemeral: Vec<ContainerWant>,
     /// Somebody deleted the pod in the API: it stops, and stays wanted until the object is gone.
     pub deletion: Option<Deletion>,
@@ -41,9 +42,8 @@ pub struct PodWant {
 /// A deletion that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deletion {
-    /// When it was asked: `deletionTimestamp` is the end of the grace period, so this is earlier by it.
-    pub at: Time,
-    /// `deletionGracePeriodSeconds`.
+    /// `deletionGracePeriodSeconds`, counted from when this agent first sees it, as the stock kubelet
+    /// does: the clocks of node and API server may differ.
     pub grace: Duration,
 }
 
@@ -109,13 +109,15 @@ impl ContainerWant {
     }
 }
 
-/// `restartPolicyRules` entry: act `Restart` on these exit codes.
+/// `restartPolicyRules` entry: what to do on these exit codes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestartRule {
     /// True for operator `In`, false for `NotIn`.
     pub within: bool,
     /// Exit codes of the rule.
     pub codes: Vec<i32>,
+    /// True for `RestartAllContainers`, false for `Restart`.
+    pub all: bool,
 }
 
 /// `imagePullPolicy`.

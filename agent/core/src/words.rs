@@ -23,6 +23,9 @@ impl fmt::Display for Action {
             } => {
                 write!(f, "remove dead container {container}, run {attempt}")
             }
+            Self::ClearContainer { container, .. } => {
+                write!(f, "remove container {container}, which begins anew")
+            }
             Self::StopSandbox { .. } => f.write_str("stop the sandbox"),
             Self::RemoveSandbox { .. } => f.write_str("remove the sandbox"),
             Self::CleanHost => f.write_str("remove volumes, cgroup and directories"),
@@ -61,6 +64,7 @@ impl fmt::Display for Why {
             Self::Surplus => "more dead containers than are kept",
             Self::LastReference => "nothing else of the pod is left",
             Self::ContainerEnded => "it ended",
+            Self::AllRestart => "a container ended in a way that restarts all of them",
             Self::DetailsMissing => "addresses or exit codes are not known yet",
             Self::StateUnknown => "the runtime lost track of it",
         })
@@ -71,6 +75,7 @@ impl fmt::Display for StopWhy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Removed => "its manifest was removed or replaced",
+            Self::Deleted => "it was deleted",
             Self::Stranger => "no source wants this pod",
             Self::Finished => "all its containers ended for good",
             Self::DeadlineExceeded => "it ran longer than activeDeadlineSeconds",

@@ -112,7 +112,11 @@ pub fn start(
         publish,
         syncing: readiness.hold("pod sources"),
     };
-    let inputs = Inputs::new(sources, news, around.doors.devices.changes(), drain.guard());
+    let changes = (
+        around.doors.devices.changes(),
+        around.doors.objects.changes(),
+    );
+    let inputs = Inputs::new(sources, news, changes, drain.guard());
     let looking = readiness.hold("container runtime");
     let root = root(around, pleg, parts, inputs, pods.clone(), looking);
     Agent {

@@ -28,7 +28,7 @@ pub(crate) async fn run(around: Arc<Around>, pods: watch::Receiver<Arc<PodBoard>
 }
 
 async fn rotate_pod(around: &Around, pod: &PodSnapshot) {
-    for container in pod.status.init.iter().chain(&pod.status.containers) {
+    for container in pod.status.all() {
         let (ContainerState::Running { .. }, Some(id)) = (&container.state, &container.id) else {
             continue;
         };

@@ -86,7 +86,10 @@ impl PodTask {
     /// A pod task that has not begun. Its place in the line of starts is drawn here.
     pub(crate) fn new(around: Arc<Around>, mailbox: Mailbox<PodLetter>, start: PodStart) -> Self {
         let have = start.seen.map(|seen| seen.have).unwrap_or_default();
-        let memory = PodMemory::adopt(&have, around.now());
+        let mut memory = PodMemory::adopt(&have, around.now());
+        // The API remembers the start of a pod whose first sandbox is long gone.
+        let started_at = start.want.as_ref().and_then(|want| want.want.started_at);
+        memory.seen_at = started_at.map_or(memory.seen_at, |at| at.min(memory.seen_at));
         let slot = StartSlot::new(around.slots.clone());
         if start.touched {
             mailbox.put(|letter| letter.touched = true);
@@ -137,6 +140,8 @@ impl PodTask {
             let plan = decide(&self.view(&running), now);
             self.memory.end = plan.end;
             if plan.life == Life::Done && running.is_empty() {
+                self.show(&plan, false);
+                self.around.doors.objects.forget(&self.uid).await;
                 tracing::info!(pod = %self.name, uid = %self.uid, "pod is gone from this node");
                 return;
             }
@@ -190,6 +195,10 @@ impl PodTask {
 
     fn read(&mut self, letter: PodLetter) {
         if let Some(want) = letter.want {
+            self.memory.references_changed |= self
+                .want
+                .as_ref()
+                .is_some_and(|old| shows_otherwise(old, &want));
             self.want = Some(want);
         }
         if let Some(stop) = letter.stop {
@@ -207,6 +216,7 @@ impl PodTask {
             self.work.look(self.job(None));
         }
         self.memory.devices_changed |= letter.devices_changed;
+        self.memory.references_changed |= letter.references_changed;
         self.ending |= letter.ending;
     }
 
@@ -227,7 +237,9 @@ impl PodTask {
         match action {
             Action::CleanHost => self.kit.prepared = None,
             Action::ReleaseDevices => self.kit.grants = None,
-            Action::RemoveContainer { .. } | Action::RemoveSandbox { .. } => {
+            Action::RemoveContainer { .. }
+            | Action::ClearContainer { .. }
+            | Action::RemoveSandbox { .. } => {
                 self.removed_at = Some(Instant::now());
             }
             // A runtime without events tells of these only at the next listing.
@@ -260,7 +272,9 @@ impl PodTask {
         let removes = |action: &Action| {
             matches!(
                 action,
-                Action::RemoveContainer { .. } | Action::RemoveSandbox { .. }
+                Action::RemoveContainer { .. }
+                    | Action::ClearContainer { .. }
+                    | Action::RemoveSandbox { .. }
             )
         };
         self.work.actions().iter().any(removes)
@@ -312,4 +326,10 @@ impl PodTask {
             self.apply(PodInput::Ended(ended));
         }
     }
+}
+
+/// What downward API volumes show of the metadata is another.
+fn shows_otherwise(old: &WantedPod, new: &WantedPod) -> bool {
+    let (old, new) = (&old.manifest.metadata, &new.manifest.metadata);
+    old.labels != new.labels || old.annotations != new.annotations
 }

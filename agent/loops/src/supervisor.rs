@@ -8,7 +8,7 @@ mod inputs;
 mod reconcile;
 mod route;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ use crate::pleg::RuntimeNews;
 use crate::pod::{PodLetter, PodStart, PodTask};
 use crate::ports::{SourceSnapshot, WantedPod};
 use crate::problems::ProblemBoard;
-use crate::snapshot::{PodBoard, PodChanges};
+use crate::snapshot::{PodBoard, PodChanges, PodSnapshot};
 use crate::startup::{FirstLook, Live, Observed};
 
 use found::{Found, Leftovers};
@@ -52,6 +52,10 @@ pub(crate) struct Supervisor {
     task_of: HashMap<Id, PodUid>,
     leftovers: JoinSet<Leftovers>,
     arrivals: u64,
+    /// Number of the newest change of objects that pods were told of.
+    objects_at: u64,
+    /// Deleted pods of which nothing is left here, until their objects are gone from the API.
+    buried: BTreeMap<PodUid, Arc<PodSnapshot>>,
     board: PodBoard,
     publish: watch::Sender<Arc<PodBoard>>,
     /// Dropped when every source has reported.
@@ -94,6 +98,8 @@ enum AgentInput {
     Leftovers(Leftovers),
     /// A refusal of devices might turn into a grant.
     DevicesChanged,
+    /// What these pods refer to has changed, up to this number.
+    ObjectsChanged(u64, BTreeSet<PodUid>),
     /// The agent ends.
     Ending,
 }
@@ -124,6 +130,8 @@ impl Supervisor {
             task_of: HashMap::new(),
             leftovers: JoinSet::new(),
             arrivals: 0,
+            objects_at: 0,
+            buried: BTreeMap::new(),
             board: PodBoard::new(),
             publish: parts.publish,
             syncing: Some(parts.syncing),
@@ -148,6 +156,7 @@ impl Supervisor {
                 AgentInput::PodEnded(result) => self.pod_ended(result),
                 AgentInput::Leftovers(uids) => self.take_leftovers(uids),
                 AgentInput::DevicesChanged => self.wake_waiting(),
+                AgentInput::ObjectsChanged(at, pods) => self.refresh(at, &pods),
                 AgentInput::Ending => break,
             }
         }
@@ -168,6 +177,13 @@ impl Supervisor {
 
     fn publish(&self) {
         self.publish.send_replace(Arc::new(self.board.clone()));
+    }
+
+    fn refresh(&mut self, at: u64, pods: &BTreeSet<PodUid>) {
+        self.objects_at = at;
+        for entry in pods.iter().filter_map(|uid| self.entries.get(uid)) {
+            entry.mailbox.put(|letter| letter.references_changed = true);
+        }
     }
 
     fn wake_waiting(&self) {
@@ -199,8 +215,14 @@ impl Supervisor {
         };
         match result {
             Ok(_) => {
+                // The last that the pod showed may still be in the box.
+                if let Some(changes) = self.around.board.try_take() {
+                    self.show(changes);
+                }
                 self.entries.remove(&uid);
-                self.board.remove(&uid);
+                if let Some(last) = self.board.remove(&uid) {
+                    self.bury(&uid, last);
+                }
                 self.gone.insert(uid, self.around.now());
                 self.publish();
                 self.reconcile();

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_core::{
-    ContainerName, ContainerWant, Hook, HttpGet, ImageName, PodName, PodUid, PodWant, Probes,
-    PullPolicy, ResourceName, RestartPolicy,
+    ContainerName, ContainerWant, Deletion, Hook, HttpGet, ImageName, PodName, PodOver, PodUid,
+    PodWant, Probes, PullPolicy, ResourceName, RestartPolicy,
 };
 use agent_loops::ports::WantedPod;
 use k8s_openapi::api::core::v1::Pod;
@@ -70,6 +70,31 @@ impl PodBuilder {
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.want.active_deadline = Some(deadline);
         self
+    }
+
+    /// From an API server.
+    #[must_use]
+    pub fn api(mut self) -> Self {
+        self.want.is_static = false;
+        self
+    }
+
+    /// From an API server, where somebody has deleted it.
+    #[must_use]
+    pub fn deleted(mut self, grace: Duration) -> Self {
+        self.want.deletion = Some(Deletion { grace });
+        self.api()
+    }
+
+    /// From an API server that says it ended well.
+    #[must_use]
+    pub fn over(mut self) -> Self {
+        self.want.over = Some(PodOver {
+            well: true,
+            reason: String::new(),
+            message: String::new(),
+        });
+        self.api()
     }
 
     /// On the host's network.

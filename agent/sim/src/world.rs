@@ -155,6 +155,15 @@ impl World {
     }
 
     /// Changes the number of devices.
+    /// What a pod refers to has changed.
+    pub fn touch_objects(&self, uid: &PodUid) {
+        self.object_changes.send_modify(|changes| {
+            changes.generation += 1;
+            changes.pods.insert(uid.clone(), changes.generation);
+        });
+    }
+
+    /// How many devices there are.
     pub fn set_devices(&self, devices: u32) {
         self.change(|state| state.devices = devices);
         self.device_changes.send_modify(|changes| *changes += 1);

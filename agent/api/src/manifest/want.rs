@@ -10,7 +10,7 @@ use agent_core::{
     ContainerName, ContainerWant, ImageName, PodName, PodUid, PodWant, PullPolicy, Quantity,
     ResourceName, RestartPolicy, RestartRule,
 };
-use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
+use k8s_openapi::api::core::v1::{Container, ContainerRestartRule, Pod, PodSpec};
 
 use super::container_hash;
 
@@ -79,12 +79,15 @@ fn restart_policy(text: Option<&str>) -> Option<RestartPolicy> {
 
 fn restart_rules(container: &Container) -> Vec<RestartRule> {
     let rules = container.restart_policy_rules.iter().flatten();
-    let conditions = rules.filter_map(|rule| rule.exit_codes.as_ref());
-    let rule = |on: &k8s_openapi::api::core::v1::ContainerRestartRuleOnExitCodes| RestartRule {
-        within: on.operator == "In",
-        codes: on.values.clone().unwrap_or_default(),
+    let rule = |rule: &ContainerRestartRule| {
+        let on = rule.exit_codes.as_ref()?;
+        Some(RestartRule {
+            within: on.operator == "In",
+            codes: on.values.clone().unwrap_or_default(),
+            all: rule.action == "RestartAllContainers",
+        })
     };
-    conditions.map(rule).collect()
+    rules.filter_map(rule).collect()
 }
 
 /// What `resources.limits` asks of extended resources, zero left out.

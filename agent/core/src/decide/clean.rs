@@ -136,11 +136,7 @@ pub(super) fn read_messages(draft: &mut Draft<'_>) -> bool {
     };
     let mut all_read = true;
     for each in &view.have.containers {
-        let wanted = want
-            .init
-            .iter()
-            .chain(&want.containers)
-            .any(|known| known.name == each.name);
+        let wanted = want.all().any(|known| known.name == each.name);
         let ended = each.state == RunState::Exited && each.exit.is_some();
         if wanted && ended && !view.memory.messages.contains_key(&each.id) {
             let (container, id) = (each.name.clone(), each.id.clone());

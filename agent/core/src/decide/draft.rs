@@ -101,11 +101,7 @@ impl<'a> Draft<'a> {
         let view = self.view;
         let mut any = false;
         for each in &view.have.containers {
-            let named = want
-                .init
-                .iter()
-                .chain(&want.containers)
-                .any(|known| known.name == each.name);
+            let named = want.all().any(|known| known.name == each.name);
             if named && each.state == RunState::Exited && each.exit.is_none() {
                 self.await_details(view.memory.ended.get(&each.id).copied());
                 any = true;

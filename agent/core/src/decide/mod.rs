@@ -7,6 +7,7 @@
 mod clean;
 mod draft;
 mod init;
+mod restart_all;
 mod run;
 mod start;
 mod stop;
@@ -17,6 +18,7 @@ use crate::render::render;
 use crate::time::Time;
 use crate::view::PodView;
 use draft::Draft;
+pub(crate) use restart_all::is_asked as restarts_all;
 
 /// Decides about one pod: total, and the same view at the same time gives the same plan.
 ///

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::draft::Draft;
-use super::{clean, init, start, stop};
+use super::{clean, init, restart_all, start, stop};
 use crate::end::deadline;
 use crate::fail::FailKind;
 use crate::gates::{post_start_over, verdicts};
@@ -55,6 +55,12 @@ pub(super) fn run(draft: &mut Draft<'_>, want: &PodWant) -> Life {
                 sandbox,
                 ready: prepared && addressed,
             };
+            if restart_all::advance(draft, want) {
+                return Life::Running;
+            }
+            for each in &want.ephemeral {
+                ephemeral(draft, each, place);
+            }
             if init::advance(draft, want, place) {
                 for each in &want.containers {
                     container(draft, want, each, place);
@@ -101,6 +107,23 @@ pub(super) fn container(
         RunState::Created => start_created(draft, container, last, place),
         RunState::Running | RunState::Unknown => keep(draft, want, container, last, place),
         RunState::Exited => again(draft, want, container, last, place),
+    }
+}
+
+/// Starts an ephemeral container once, whatever the others do (Kubernetes: also before the pod is
+/// initialized).
+fn ephemeral(draft: &mut Draft<'_>, container: &ContainerWant, place: Place<'_>) {
+    let view = draft.view;
+    if let Some(making) = draft.making(&container.name) {
+        draft.list(making.clone(), Why::ContainerStarts);
+        return;
+    }
+    match newest(view.have, view.memory, &container.name) {
+        None => create(draft, container, place, 0, Why::ContainerStarts),
+        Some(last) if last.state == RunState::Created && is_in(last, &place.sandbox.id) => {
+            start_created(draft, container, last, place);
+        }
+        Some(_) => {}
     }
 }
 
@@ -333,12 +356,7 @@ fn again(
 
 /// Containers that the manifest does not name any more.
 fn stop_unwanted(draft: &mut Draft<'_>, want: &PodWant) {
-    let named = |each: &ContainerHave| {
-        want.init
-            .iter()
-            .chain(&want.containers)
-            .any(|container| container.name == each.name)
-    };
+    let named = |each: &ContainerHave| want.all().any(|container| container.name == each.name);
     for each in draft
         .view
         .have

@@ -141,10 +141,7 @@ fn rank(want: Option<&PodWant>, instance: &ContainerHave) -> usize {
 }
 
 fn has_hook(view: &PodView<'_>, instance: &ContainerHave) -> bool {
-    let wanted = view
-        .want
-        .into_iter()
-        .flat_map(|want| want.init.iter().chain(&want.containers));
+    let wanted = view.want.into_iter().flat_map(PodWant::all);
     let mut named = wanted.filter(|container| container.name == instance.name);
     named
         .next()

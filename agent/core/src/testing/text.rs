@@ -37,6 +37,17 @@ pub(crate) fn want(text: &str) -> PodWant {
                 ..container_want(value)
             }),
             "main" => want.containers.push(container_want(value)),
+            "ephemeral" => want.ephemeral.push(ContainerWant {
+                restart: Some(RestartPolicy::Never),
+                ..container_want(value)
+            }),
+            "over" => {
+                want.over = Some(PodOver {
+                    well: value == "well",
+                    reason: "Earlier".into(),
+                    message: String::new(),
+                });
+            }
             _ => panic!("{word}"),
         }
     }
@@ -79,11 +90,12 @@ fn container_want(text: &str) -> ContainerWant {
             "startup" => want.probes.startup = Some(probe(number())),
             "ready" => want.probes.readiness = Some(probe(None)),
             "always" | "onfailure" | "never" => want.restart = Some(policy(key)),
-            "rule" => {
+            "rule" | "all" => {
                 let codes = vec![value.parse().expect(word)];
                 want.restart_rules.push(RestartRule {
                     within: true,
                     codes,
+                    all: key == "all",
                 });
             }
             _ => panic!("{word}"),

@@ -83,9 +83,9 @@ impl Runtime {
                 self.devices_held = false;
                 Outcome::Done
             }
-            Action::PrepareHost => {
+            Action::PrepareHost | Action::RefreshVolumes => {
                 (self.host_dirty, self.logs) = (true, true);
-                Outcome::Done
+                Outcome::Prepared { refresh_at: None }
             }
             Action::CleanHost => {
                 assert_eq!(self.live(), 0, "host cleaned under a running container");
@@ -138,7 +138,7 @@ impl Runtime {
                     Outcome::Done
                 }
             },
-            Action::RemoveContainer { id, .. } => {
+            Action::RemoveContainer { id, .. } | Action::ClearContainer { id, .. } => {
                 let before = self.containers.len();
                 self.containers.retain(|each| each.id != *id);
                 if self.containers.len() == before {

@@ -107,7 +107,7 @@ impl PodTask {
         }
     }
 
-    fn show(&mut self, plan: &Plan, queued: bool) {
+    pub(super) fn show(&mut self, plan: &Plan, queued: bool) {
         let mut status = plan.status.clone();
         // The runtime gives no address to a pod on the host network: it has the node's.
         if status.ips.is_empty() {

@@ -21,6 +21,8 @@ pub(crate) struct PodLetter {
     pub(crate) touched: bool,
     /// Devices were given back or have become usable.
     pub(crate) devices_changed: bool,
+    /// What the manifest refers to has changed.
+    pub(crate) references_changed: bool,
     /// The agent ends: finish what cannot be dropped, begin nothing.
     pub(crate) ending: bool,
 }

@@ -33,7 +33,7 @@ impl PodTask {
     /// The pod shows something new.
     pub(super) fn tell_change(&self, old: Option<&PodSnapshot>, new: &PodSnapshot) {
         let old = old.map(|old| &old.status);
-        for container in new.status.init.iter().chain(&new.status.containers) {
+        for container in new.status.all() {
             let before = old.and_then(|old| find(old, &container.name));
             if waiting(container) != before.and_then(waiting) {
                 self.tell_waiting(container);

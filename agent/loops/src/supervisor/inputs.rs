@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, watch};
 use super::{AgentInput, Supervisor};
 use crate::agent::Source;
 use crate::pleg::RuntimeNews;
-use crate::ports::SourceSnapshot;
+use crate::ports::{ObjectChanges, SourceSnapshot};
 use crate::startup::{FirstLook, Observed, Recalled};
 
 /// Everything from outside; pods and the search of the host are the supervisor's own.
@@ -16,6 +16,7 @@ pub(crate) struct Inputs {
     sources: SelectAll<BoxStream<'static, (usize, SourceSnapshot)>>,
     news: mpsc::Receiver<RuntimeNews>,
     devices: watch::Receiver<u64>,
+    objects: watch::Receiver<ObjectChanges>,
     drain: DrainGuard,
 }
 
@@ -24,7 +25,7 @@ impl Inputs {
     pub(crate) fn new(
         sources: Vec<Source>,
         news: mpsc::Receiver<RuntimeNews>,
-        devices: watch::Receiver<u64>,
+        (devices, objects): (watch::Receiver<u64>, watch::Receiver<ObjectChanges>),
         drain: DrainGuard,
     ) -> Self {
         let streams = sources.into_iter().enumerate().map(|(index, source)| {
@@ -43,6 +44,7 @@ impl Inputs {
             sources: streams.collect(),
             news,
             devices,
+            objects,
             drain,
         }
     }
@@ -73,6 +75,13 @@ impl Supervisor {
             Some(Ok(uids)) = self.leftovers.join_next() => AgentInput::Leftovers(uids),
             // The change stays marked as unseen.
             Ok(()) = inputs.devices.changed() => AgentInput::DevicesChanged,
+            // Likewise.
+            Ok(()) = inputs.objects.changed() => {
+                let changes = inputs.objects.borrow_and_update();
+                let (at, pods) = (changes.generation, changes.after(self.objects_at));
+                drop(changes);
+                AgentInput::ObjectsChanged(at, pods)
+            }
             // May be awaited again.
             () = inputs.drain.ending() => AgentInput::Ending,
         }

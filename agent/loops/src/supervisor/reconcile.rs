@@ -79,6 +79,8 @@ impl Supervisor {
         let mut waiting = BTreeMap::new();
         for change in &changes {
             match change {
+                // Nothing is left of it here, and its object goes as soon as the API agrees.
+                Change::Start(uid) if self.buried.contains_key(uid) => {}
                 Change::Start(uid) => by_uid.get(uid).into_iter().for_each(|pod| self.start(pod)),
                 Change::Keep(uid) => by_uid.get(uid).into_iter().for_each(|pod| self.keep(pod)),
                 Change::Stop { uid, why } => self.stop(uid, *why),
@@ -89,6 +91,11 @@ impl Supervisor {
                 }
             }
         }
+        for pod in by_uid.values().filter(|pod| pod.want.deletion.is_some()) {
+            self.delete(pod);
+        }
+        self.buried.retain(|uid, _| by_uid.contains_key(uid));
+        waiting.extend(self.buried.clone());
         self.show_waiting(waiting);
     }
 
@@ -134,8 +141,11 @@ impl Supervisor {
         let Some(entry) = self.entries.get_mut(&pod.want.uid) else {
             return;
         };
-        let same =
-            |old: &WantedPod| Arc::ptr_eq(&old.manifest, &pod.manifest) || old.want == pod.want;
+        // A file that is read again makes a new manifest of the same pod, which is no news.
+        let same = |old: &WantedPod| {
+            Arc::ptr_eq(&old.manifest, &pod.manifest)
+                || (pod.want.is_static && old.want == pod.want)
+        };
         if !entry.want.as_ref().is_some_and(same) {
             entry.want = Some(pod.clone());
             entry.mailbox.put(|letter| letter.want = Some(pod.clone()));
@@ -162,6 +172,41 @@ impl Supervisor {
                 seen: found.seen,
                 touched: found.touched,
             });
+        }
+    }
+
+    /// Stops a pod that was deleted in the API. A later request can only shorten the grace period.
+    fn delete(&mut self, pod: &WantedPod) {
+        let (Some(deletion), Some(entry)) =
+            (pod.want.deletion, self.entries.get_mut(&pod.want.uid))
+        else {
+            return;
+        };
+        let request = Stop {
+            why: StopWhy::Deleted,
+            at: self.around.now(),
+            grace: Some(deletion.grace),
+        };
+        let stop = match entry.stop {
+            Some(old) => old.merged(request, pod.want.grace),
+            None => request,
+        };
+        if entry.stop != Some(stop) {
+            tracing::info!(pod = %entry.name, uid = %pod.want.uid, grace = ?deletion.grace, "pod is deleted");
+            entry.stop = Some(stop);
+            entry.mailbox.put(|letter| letter.stop = Some(stop));
+        }
+    }
+
+    /// Keeps what a deleted pod showed last, so that its object can be brought up to date and removed.
+    pub(super) fn bury(&mut self, uid: &PodUid, last: Arc<PodSnapshot>) {
+        let mut wanted = self
+            .sources
+            .iter()
+            .filter_map(|source| source.latest.as_ref())
+            .flat_map(|snapshot| &snapshot.pods);
+        if wanted.any(|pod| pod.want.uid == *uid && pod.want.deletion.is_some()) {
+            self.buried.insert(uid.clone(), last);
         }
     }
 

@@ -128,7 +128,7 @@ fn a_pod_that_waits_for_devices_gets_no_sandbox() {
     let mut scene = Scene::pod("main:c+gpu");
     assert_eq!(scene.begin(0).life, Life::Waiting);
     scene.end(0, "Hold", Outcome::Devices(waiting));
-    scene.end(0, "Prepare", Outcome::Done);
+    scene.end(0, "Prepare", Outcome::Prepared { refresh_at: None });
     scene.end(0, "Image c", Outcome::Image("c".into()));
     let plan = scene.plan(at(1));
     assert_eq!(

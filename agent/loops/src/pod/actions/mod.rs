@@ -69,6 +69,7 @@ pub(super) async fn perform(job: &Job, action: &Action) -> (Outcome, Gain) {
             id,
             attempt,
         } => remove_container::run(job, container, id, *attempt).await,
+        Action::ClearContainer { id, .. } => remove_container::keep_log(job, id).await,
         Action::StopSandbox { id } => stop_sandbox::run(job, id).await,
         Action::RemoveSandbox { id } => remove_sandbox::run(job, id).await,
         Action::CleanHost => clean_host::run(job).await,

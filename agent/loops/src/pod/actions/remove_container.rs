@@ -1,4 +1,4 @@
-//! `RemoveContainer`: a dead container and its log file.
+//! `RemoveContainer` and `ClearContainer`: a dead container, with or without its log file.
 
 use agent_core::{ContainerId, ContainerName};
 
@@ -11,6 +11,11 @@ pub(super) async fn run(job: &Job, name: &ContainerName, id: &ContainerId, attem
         .host
         .remove_logs(&job.log_owner(), Some((name, attempt)))
         .await?;
+    job.around.doors.runtime.remove_container(id).await?;
+    done()
+}
+
+pub(super) async fn keep_log(job: &Job, id: &ContainerId) -> Answer {
     job.around.doors.runtime.remove_container(id).await?;
     done()
 }
