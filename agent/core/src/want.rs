@@ -2,6 +2,7 @@
 //!
 //! The full manifest travels beside it, opaque, to the doors that need every field.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::ids::{ContainerName, ImageName, PodName, PodUid, ResourceName};
@@ -37,6 +38,9 @@ pub struct PodWant {
     pub over: Option<PodOver>,
     /// `status.startTime` of the API, earlier than this process saw it.
     pub started_at: Option<Time>,
+    /// Restart counts that the API shows of containers that ran before this process saw the pod: the
+    /// next run counts on from there, also when the runtime has lost all earlier ones.
+    pub restarts: BTreeMap<ContainerName, u32>,
 }
 
 /// A deletion that was asked for.

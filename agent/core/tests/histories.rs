@@ -53,6 +53,7 @@ fn pod(restart: RestartPolicy, rich: bool, deadline: Option<u64>) -> PodWant {
         deletion: None,
         over: None,
         started_at: None,
+        restarts: Default::default(),
         uid: PodUid::new("uid"),
         name: PodName::new("default", "pod"),
         is_static: true,

@@ -27,6 +27,7 @@ pub fn pod(name: &str) -> PodBuilder {
         deletion: None,
         over: None,
         started_at: None,
+        restarts: Default::default(),
         uid: PodUid::new(format!("uid-{name}")),
         name: PodName::new("default", name),
         is_static: true,

@@ -154,7 +154,6 @@ impl World {
         self.change(|state| state.runtime_down = down);
     }
 
-    /// Changes the number of devices.
     /// What a pod refers to has changed.
     pub fn touch_objects(&self, uid: &PodUid) {
         self.object_changes.send_modify(|changes| {
@@ -163,7 +162,7 @@ impl World {
         });
     }
 
-    /// How many devices there are.
+    /// Changes the number of devices.
     pub fn set_devices(&self, devices: u32) {
         self.change(|state| state.devices = devices);
         self.device_changes.send_modify(|changes| *changes += 1);

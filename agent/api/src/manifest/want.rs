@@ -25,6 +25,7 @@ pub(super) fn pod(pod: &Pod) -> PodWant {
         deletion: None,
         over: None,
         started_at: None,
+        restarts: Default::default(),
         uid: PodUid::new(metadata.uid.as_deref().unwrap_or_default()),
         name: PodName::new(namespace, metadata.name.as_deref().unwrap_or_default()),
         is_static: true,

@@ -90,7 +90,10 @@ pub(super) fn container(
     }
     let view = draft.view;
     let Some(last) = newest(view.have, view.memory, &container.name) else {
-        create(draft, container, place, 0, Why::ContainerStarts);
+        // The runtime may have lost every run that the API tells of, in a reboot for instance.
+        let earlier = want.restarts.get(&container.name);
+        let attempt = earlier.map_or(0, |count| count.saturating_add(1));
+        create(draft, container, place, attempt, Why::ContainerStarts);
         return;
     };
     let mut rivals =

@@ -12,6 +12,7 @@ pub(crate) fn want(text: &str) -> PodWant {
         deletion: None,
         over: None,
         started_at: None,
+        restarts: Default::default(),
         uid: PodUid::new("uid"),
         name: PodName::new("default", "pod"),
         is_static: true,

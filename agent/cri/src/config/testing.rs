@@ -92,6 +92,7 @@ fn want(manifest: &Pod) -> PodWant {
         deletion: None,
         over: None,
         started_at: None,
+        restarts: Default::default(),
         uid: PodUid::new("uid-1"),
         name: PodName::new("space", "web-node"),
         is_static: true,

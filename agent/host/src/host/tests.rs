@@ -81,6 +81,7 @@ fn wanted(uid: &str, spec: Value) -> WantedPod {
         deletion: None,
         over: None,
         started_at: None,
+        restarts: Default::default(),
         uid: PodUid::new(uid),
         name: PodName::new("shop", "web-n"),
         is_static: true,

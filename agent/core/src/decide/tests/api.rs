@@ -57,6 +57,17 @@ fn a_pod_that_ended_before_this_agent_is_not_run_again() {
 }
 
 #[test]
+fn a_container_counts_on_from_what_the_api_tells() {
+    let mut scene = Scene::pod("init:a main:c");
+    let want = scene.want.as_mut().expect("a manifest");
+    want.restarts.insert(crate::ContainerName::new("c"), 4);
+    scene.play(0);
+    scene.see(1, "s0 a.0=0");
+    assert_eq!(scene.wave(1), "Image c, Read a.0");
+    assert!(scene.play(1).contains("Create c.5 in s0"));
+}
+
+#[test]
 fn contents_of_volumes_are_renewed_when_they_change_and_before_they_expire() {
     let mut scene = Scene::running("main:c", "s0 c.0");
     assert_eq!(scene.wave(0), "");
