@@ -1,4 +1,4 @@
-//! Door to what is wanted: the kubelet's configuration and pods from manifest files.
+//! Door to what is wanted: the kubelet's configuration, pods from manifest files and from the API.
 //!
 //! In: a KubeletConfiguration file with drop-ins and flags; a folder of manifests. Out: typed
 //! settings with every default filled in; the present pods of the folder as a snapshot that is sent
@@ -13,7 +13,9 @@ mod document;
 mod files;
 mod manifest;
 mod objects;
+mod pods;
 mod problem;
+mod status;
 mod validate;
 
 pub use configuration::{
@@ -26,5 +28,7 @@ pub use document::DocumentError;
 pub use files::{FileSourceSettings, follow_files};
 pub use manifest::container_hash;
 pub use objects::NoObjects;
+pub use pods::{ApiPods, MirrorInputs, follow_pods, keep_mirrors};
 pub use problem::Problem;
+pub use status::{NodeFacts, StatusInputs, render, write_statuses};
 pub use validate::{Finding, Severity, Validation, validate};

@@ -1,6 +1,9 @@
-//! A checked manifest into what decisions read. Named ports become numbers here.
+//! A manifest into what decisions read. Named ports become numbers here.
 
+mod api;
 mod probes;
+
+pub(crate) use api::{common, from_api};
 
 pub(super) use probes::port;
 
@@ -14,13 +17,14 @@ use k8s_openapi::api::core::v1::{Container, ContainerRestartRule, Pod, PodSpec};
 
 use super::container_hash;
 
-/// Translates a pod. Its fields have been checked before, so that nothing has to be refused here.
+/// Translates a static pod. Its fields have been checked before, so that nothing has to be refused here.
 pub(super) fn pod(pod: &Pod) -> PodWant {
     let metadata = &pod.metadata;
     let namespace = metadata.namespace.as_deref().unwrap_or_default();
     let empty = PodSpec::default();
     let spec = pod.spec.as_ref().unwrap_or(&empty);
     PodWant {
+        // The API alone can add these to a pod that runs.
         ephemeral: Vec::new(),
         deletion: None,
         over: None,
