@@ -8,7 +8,9 @@
 //! anything about the pods of other files. No pod is stopped because its file turned bad. Nothing
 //! here starts, stops or looks at a container.
 
+mod api_error;
 mod configuration;
+mod connection;
 mod document;
 mod files;
 mod manifest;
@@ -18,11 +20,16 @@ mod problem;
 mod status;
 mod validate;
 
+pub use api_error::{api_fail, retry_after};
 pub use configuration::{
     AccessReview, Anonymous, Authentication, Authorization, ConfigurationError, CrashLoopBackOff,
     DurationError, Eviction, GoDuration, Images, KubeletConfiguration, Layers, Loaded, Logging,
     Logs, MemorySwap, Network, Node, Pods, ReservedMemory, Resources, Server, ShutdownByPriority,
     TokenReview, UserNamespaces, X509, load,
+};
+pub use connection::{
+    Connection, ConnectionError, ConnectionSettings, NodeAddress, Rate, ServingCertificate,
+    ServingNames, ServingSettings,
 };
 pub use document::DocumentError;
 pub use files::{FileSourceSettings, follow_files};
