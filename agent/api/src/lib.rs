@@ -33,7 +33,7 @@ pub use connection::{
 };
 pub use document::DocumentError;
 pub use files::{FileSourceSettings, follow_files};
-pub use manifest::container_hash;
+pub use manifest::{container_hash, needs};
 pub use objects::NoObjects;
 pub use pods::{ApiPods, MirrorInputs, follow_pods, keep_mirrors};
 pub use problem::Problem;

@@ -3,12 +3,17 @@
 mod table;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::{BoolishValueParser, ValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 
 use table::{Flag, Kind, OWN, STOCK, Use};
+
+/// How long pods of the API wait for their devices when nothing is set: longer than a pod takes to
+/// give its GPUs back, and short enough for a controller to try elsewhere.
+const DEVICE_WAIT: Duration = Duration::from_secs(180);
 
 /// What the command line says.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +28,22 @@ pub(crate) struct Flags {
     pub(crate) hostname_override: Option<String>,
     /// `--node-ip`, the first of a list.
     pub(crate) node_ip: Option<String>,
+    /// `--kubeconfig`.
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// `--bootstrap-kubeconfig`.
+    pub(crate) bootstrap_kubeconfig: Option<PathBuf>,
+    /// `--cert-dir`.
+    pub(crate) cert_dir: PathBuf,
+    /// `--node-labels`, each `key=value` or `key`, as written.
+    pub(crate) node_labels: Vec<String>,
+    /// `--register-with-taints`, each `key=value:effect` or `key:effect`, as written.
+    pub(crate) register_with_taints: Vec<String>,
+    /// `--cloud-provider`: empty or `external`.
+    pub(crate) cloud_provider: String,
+    /// `--image-credential-provider-config`.
+    pub(crate) credential_provider_config: Option<PathBuf>,
+    /// `--image-credential-provider-bin-dir`.
+    pub(crate) credential_provider_bin_dir: Option<PathBuf>,
     /// `-v`.
     pub(crate) verbosity: u8,
     /// `--validate`.
@@ -39,6 +60,8 @@ pub(crate) struct Flags {
     pub(crate) nvml_library: Option<PathBuf>,
     /// `--cdi-dir`.
     pub(crate) cdi_dir: PathBuf,
+    /// `--pod-device-wait`: how long a pod of the API waits for its devices.
+    pub(crate) device_wait: Duration,
     /// `--pod-start-width`: 0 is unbounded.
     pub(crate) start_width: Option<usize>,
     /// Stock flags that stand for fields of the configuration, as a document laid over it.
@@ -105,6 +128,8 @@ fn from_matches(matches: &ArgMatches) -> Flags {
     let text = |name: &str| matches.get_one::<String>(name).cloned();
     let path = |name: &str| text(name).map(PathBuf::from);
     let path_or = |name: &str, default: &str| path(name).unwrap_or_else(|| default.into());
+    // An empty value is the same as none, as with the stock kubelet.
+    let file = |name: &str| path(name).filter(|path| !path.as_os_str().is_empty());
     let number = |name: &str| matches.get_one::<i64>(name).copied();
     let driver_root = path_or("nvidia-driver-root", "/");
     let mut overlay = Value::Object(Map::new());
@@ -125,6 +150,14 @@ fn from_matches(matches: &ArgMatches) -> Flags {
         root_dir: path_or("root-dir", "/var/lib/kubelet"),
         hostname_override: text("hostname-override"),
         node_ip: text("node-ip").and_then(|list| list.split(',').next().map(str::to_owned)),
+        kubeconfig: file("kubeconfig"),
+        bootstrap_kubeconfig: file("bootstrap-kubeconfig"),
+        cert_dir: path_or("cert-dir", "/var/lib/kubelet/pki"),
+        node_labels: words(matches, "node-labels"),
+        register_with_taints: words(matches, "register-with-taints"),
+        cloud_provider: text("cloud-provider").unwrap_or_default(),
+        credential_provider_config: file("image-credential-provider-config"),
+        credential_provider_bin_dir: file("image-credential-provider-bin-dir"),
         verbosity: number("v")
             .and_then(|level| u8::try_from(level).ok())
             .unwrap_or(0),
@@ -138,29 +171,38 @@ fn from_matches(matches: &ArgMatches) -> Flags {
         driver_root,
         nvml_library: path("nvml-library"),
         cdi_dir: path_or("cdi-dir", "/var/run/cdi"),
+        device_wait: number("pod-device-wait")
+            .and_then(|seconds| u64::try_from(seconds).ok())
+            .map_or(DEVICE_WAIT, Duration::from_secs),
         start_width: number("pod-start-width").and_then(|width| usize::try_from(width).ok()),
         overlay,
         ignored,
     }
 }
 
+/// The words of a flag that holds several, in the order given.
+fn words(matches: &ArgMatches, name: &str) -> Vec<String> {
+    matches
+        .get_many::<String>(name)
+        .into_iter()
+        .flatten()
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
 fn value_of(matches: &ArgMatches, flag: &Flag) -> Value {
-    let words = || {
-        matches
-            .get_many::<String>(flag.name)
-            .into_iter()
-            .flatten()
-            .flat_map(|value| value.split(','))
-            .map(str::trim)
-            .filter(|word| !word.is_empty())
-    };
+    let words = || words(matches, flag.name);
     match flag.kind {
         Kind::Switch => json!(matches.get_one::<bool>(flag.name)),
         Kind::Number => json!(matches.get_one::<i64>(flag.name)),
         Kind::Text => json!(matches.get_one::<String>(flag.name)),
-        Kind::List => json!(words().collect::<Vec<_>>()),
+        Kind::List => json!(words()),
         Kind::Pairs(separator) => Value::Object(
             words()
+                .iter()
                 .map(|word| {
                     let (key, value) = word.split_once(separator).unwrap_or((word, ""));
                     // Feature gates are booleans in the configuration, everything else is text.

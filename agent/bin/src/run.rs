@@ -144,6 +144,7 @@ fn doors(settings: &Settings, telling: &Telling, keeper: &Keeper) -> anyhow::Res
         devices: Arc::new(DeskDevices::new(keeper.clone())),
         asker: Arc::new(NetworkAsker::new().context("TLS for probes cannot be set up")?),
         objects: Arc::new(NoObjects::default()),
+        offer: watch::channel(None).1,
         keyring: Arc::new(NodeKeyring::default()),
     })
 }

@@ -114,6 +114,7 @@ impl Settings {
             rules: Rules {
                 backoff_base: cap.min(Duration::from_secs(10)),
                 backoff_cap: cap,
+                device_wait: self.flags.device_wait,
             },
             node_ips: self.addresses.clone(),
             start_slots: width,

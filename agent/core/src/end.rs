@@ -30,7 +30,7 @@ pub(crate) fn pod_end(view: &PodView<'_>, now: Time) -> Option<PodEnd> {
         (Some(finished), Some(deadline)) if finished > deadline => StopWhy::DeadlineExceeded,
         (Some(_), _) => StopWhy::Finished,
         (None, Some(_)) => StopWhy::DeadlineExceeded,
-        (None, None) if is_refused(view, want) => StopWhy::Refused,
+        (None, None) if is_refused(view, want, now) => StopWhy::Refused,
         (None, None) => return None,
     };
     Some(PodEnd { why, at: now })
@@ -97,8 +97,19 @@ fn over(view: &PodView<'_>, want: &PodWant, container: &ContainerWant) -> Option
 }
 
 /// A pod that got as far as a container is never refused any more.
-fn is_refused(view: &PodView<'_>, want: &PodWant) -> bool {
-    let refused = matches!(view.memory.devices, DeviceState::Refused { .. });
-    let untouched = view.have.containers.is_empty() && view.memory.gone.is_empty();
-    refused && untouched && !want.is_static
+fn is_refused(view: &PodView<'_>, want: &PodWant, now: Time) -> bool {
+    let memory = view.memory;
+    let without_devices = match memory.devices {
+        DeviceState::Refused { .. } => true,
+        DeviceState::Waiting { .. } => patience(view).is_some_and(|end| end <= now),
+        _ => false,
+    };
+    let untouched = view.have.containers.is_empty() && memory.gone.is_empty();
+    memory.refusal.is_some() || (without_devices && untouched && !want.is_static)
+}
+
+/// Until when a pod of the API waits for devices.
+pub(crate) fn patience(view: &PodView<'_>) -> Option<Time> {
+    let since = view.memory.devices_since?;
+    Some(since.plus(view.rules.device_wait))
 }

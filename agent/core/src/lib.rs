@@ -12,6 +12,7 @@
 //! Nothing here is async, does I/O, reads a clock, takes a lock, logs, panics, or knows protobuf or
 //! Kubernetes client types; nothing here knows what a GPU is.
 
+mod admit;
 mod compute;
 mod decide;
 mod downward;
@@ -38,6 +39,10 @@ mod view;
 mod want;
 mod words;
 
+pub use admit::{
+    Affinity, HostPort, Needs, NodeOffer, Operator, PodSysctls, Rejection, Requirement, Taint,
+    Term, Toleration, admit,
+};
 pub use compute::{Compute, QosClass, Span, cpu_quota, cpu_shares};
 pub use decide::decide;
 pub use downward::{expand, in_units, pair_lines, subscript};
@@ -49,7 +54,7 @@ pub use ids::{
     CdiName, ContainerId, ContainerName, DeviceId, ImageName, PodName, PodUid, ResourceName,
     SandboxId,
 };
-pub use memory::{Backoff, DeviceState, Failure, Instance, PodEnd, PodMemory};
+pub use memory::{Backoff, DeviceState, Failure, Instance, PodEnd, PodMemory, Refusal};
 pub use observe::observe;
 pub use plan::{Action, Life, Plan, ProbeKind, Probing, Step, StopWhy, Why, stop_timeout};
 pub use probe::ProbeState;

@@ -20,6 +20,10 @@ pub struct PodMemory {
     /// Devices changed since they were last asked for, so asking again may help; the owner task sets
     /// it, `begin` clears it. After a restart: devices are asked for anyway.
     pub devices_changed: bool,
+    /// Why the pod may not run on this node. After a restart: the API says that it failed.
+    pub refusal: Option<Refusal>,
+    /// Since when devices are waited for. After a restart: from the beginning.
+    pub devices_since: Option<Time>,
     /// Directories, cgroup, volumes. After a restart: made sure of again, which is repeatable.
     pub host_prepared: bool,
     /// Contents of volumes have to be renewed then. After a restart: told by preparing again.
@@ -75,6 +79,15 @@ pub struct PodMemory {
     /// What actions have removed, until a later whole look has confirmed it: news that come late do
     /// not bring it back. After a restart: the first look does not show it.
     pub removed: BTreeMap<Instance, Time>,
+}
+
+/// Why a pod may not run on this node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// CamelCase, for instance `OutOfcpu`.
+    pub reason: String,
+    /// In words.
+    pub message: String,
 }
 
 /// The pod is over: by its own rules nothing of it is started again.

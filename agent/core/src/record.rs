@@ -89,7 +89,7 @@ fn succeeded(
     rules: &Rules,
 ) {
     match (action, outcome) {
-        (Action::HoldDevices, Outcome::Devices(devices)) => hold(memory, devices),
+        (Action::HoldDevices, Outcome::Devices(devices)) => hold(memory, devices, now),
         (Action::EnsureImage { container }, Outcome::Image(reference)) => {
             memory.images.insert(container.clone(), reference);
         }
@@ -257,7 +257,11 @@ fn retry_delay(action: &Action, kind: FailKind, count: u32) -> Duration {
     base.saturating_mul(1 << doublings).min(cap)
 }
 
-fn hold(memory: &mut PodMemory, devices: DeviceState) {
+fn hold(memory: &mut PodMemory, devices: DeviceState, now: Time) {
+    memory.devices_since = match devices {
+        DeviceState::Waiting { .. } => memory.devices_since.or(Some(now)),
+        _ => None,
+    };
     let waited = matches!(
         memory.devices,
         DeviceState::Waiting { .. } | DeviceState::Refused { .. }

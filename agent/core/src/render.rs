@@ -95,7 +95,7 @@ fn condition(
             "Pod was active on the node longer than the specified deadline".to_owned(),
         ),
         Some(StopWhy::Refused) => {
-            let (reason, message) = device_words(view).unwrap_or_default();
+            let (reason, message) = refusal_words(view);
             (reason, format!("Pod was rejected: {message}"))
         }
         _ => {
@@ -125,6 +125,23 @@ fn obstacle(view: &PodView<'_>) -> (String, String) {
     pod_level
         .map(|(_, failure)| (failure.fail.reason.to_owned(), failure.fail.message.clone()))
         .unwrap_or_default()
+}
+
+/// The stock kubelet's reason where devices cannot be had; what is wrong with them is in the message.
+fn refusal_words(view: &PodView<'_>) -> (String, String) {
+    match &view.memory.refusal {
+        Some(refusal) => (refusal.reason.clone(), refusal.message.clone()),
+        None => {
+            let (reason, message) = device_words(view).unwrap_or_default();
+            let reason = if reason.is_empty() {
+                String::new()
+            } else {
+                format!("{reason}: ")
+            };
+            let message = format!("Allocate failed due to {reason}{message}, which is unexpected");
+            ("UnexpectedAdmissionError".to_owned(), message)
+        }
+    }
 }
 
 fn device_words(view: &PodView<'_>) -> Option<(String, String)> {

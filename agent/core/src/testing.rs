@@ -29,6 +29,7 @@ pub(crate) struct Scene {
 pub(crate) const RULES: Rules = Rules {
     backoff_base: Duration::from_secs(10),
     backoff_cap: Duration::from_secs(300),
+    device_wait: Duration::from_secs(180),
 };
 
 /// A moment, in seconds.

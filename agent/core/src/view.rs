@@ -81,4 +81,7 @@ pub struct Rules {
     pub backoff_base: Duration,
     /// Longest crash back-off delay (`crashLoopBackOff.maxContainerRestartPeriod`, 300 s).
     pub backoff_cap: Duration,
+    /// How long a pod of the API waits for devices before it is refused; zero: the stock kubelet's way.
+    /// Static pods wait without end, since nobody would make them again.
+    pub device_wait: Duration,
 }

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::admit::Needs;
 use crate::ids::{ContainerName, ImageName, PodName, PodUid, ResourceName};
 use crate::time::Time;
 
@@ -36,6 +37,8 @@ pub struct PodWant {
     pub deletion: Option<Deletion>,
     /// The API says that the pod has ended: nothing of it is started again.
     pub over: Option<PodOver>,
+    /// What it needs of the node, for admission.
+    pub needs: Needs,
     /// `status.startTime` of the API, earlier than this process saw it.
     pub started_at: Option<Time>,
     /// Restart counts that the API shows of containers that ran before this process saw the pod: the

@@ -52,6 +52,7 @@ fn pod(restart: RestartPolicy, rich: bool, deadline: Option<u64>) -> PodWant {
         ephemeral: Vec::new(),
         deletion: None,
         over: None,
+        needs: Default::default(),
         started_at: None,
         restarts: Default::default(),
         uid: PodUid::new("uid"),

@@ -3,6 +3,7 @@
 //! Every refusal and every fault goes through here, so that the log, `gpuctl events` and later the
 //! API server tell the same story. Reasons and texts are the stock kubelet's where it has them.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,7 +37,7 @@ pub struct AgentEvent {
     /// Normal or warning.
     pub kind: EventKind,
     /// CamelCase reason.
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
     /// What it is about.
     pub subject: Subject,
     /// In words.
@@ -133,12 +134,22 @@ impl EventLog {
     }
 
     /// Records something normal.
-    pub fn normal(&self, subject: Subject, reason: &'static str, message: impl Into<String>) {
+    pub fn normal(
+        &self,
+        subject: Subject,
+        reason: impl Into<Cow<'static, str>>,
+        message: impl Into<String>,
+    ) {
         self.record(EventKind::Normal, subject, reason, message.into(), None);
     }
 
     /// Records something a person may have to act on.
-    pub fn warning(&self, subject: Subject, reason: &'static str, message: impl Into<String>) {
+    pub fn warning(
+        &self,
+        subject: Subject,
+        reason: impl Into<Cow<'static, str>>,
+        message: impl Into<String>,
+    ) {
         self.record(EventKind::Warning, subject, reason, message.into(), None);
     }
 
@@ -147,7 +158,7 @@ impl EventLog {
         &self,
         kind: EventKind,
         subject: Subject,
-        reason: &'static str,
+        reason: impl Into<Cow<'static, str>>,
         message: String,
         why: Option<String>,
     ) {
@@ -160,7 +171,7 @@ impl EventLog {
             first: now,
             count: 1,
             kind,
-            reason,
+            reason: reason.into(),
             subject,
             message,
             why,
@@ -213,9 +224,7 @@ fn tell(event: &AgentEvent) {
     };
     let (pod, why) = (pod.as_deref(), event.why.as_deref());
     let count = Some(event.count).filter(|count| *count > 1);
-    let AgentEvent {
-        reason, message, ..
-    } = event;
+    let (reason, message) = (&*event.reason, &event.message);
     match event.kind {
         EventKind::Normal => {
             tracing::info!(pod, uid, container, part, reason, count, why, "{message}");

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_core::{
-    Action, Life, Observation, Outcome, PodHave, PodMemory, PodName, PodUid, PodView, Stop, decide,
-    observe, record,
+    Action, Life, Observation, Outcome, PodHave, PodMemory, PodName, PodUid, PodView, Refusal,
+    Stop, decide, observe, record,
 };
 use tokio::time::Instant;
 
@@ -45,6 +45,8 @@ pub(crate) struct PodStart {
     pub(crate) want: Option<WantedPod>,
     /// Set for a stranger.
     pub(crate) stop: Option<Stop>,
+    /// Set for a pod that was not admitted.
+    pub(crate) refusal: Option<Refusal>,
     /// The last whole look, `None` when the runtime does not know the pod.
     pub(crate) seen: Option<Observation>,
     /// Something happened since that look.
@@ -90,6 +92,7 @@ impl PodTask {
         // The API remembers the start of a pod whose first sandbox is long gone.
         let started_at = start.want.as_ref().and_then(|want| want.want.started_at);
         memory.seen_at = started_at.map_or(memory.seen_at, |at| at.min(memory.seen_at));
+        memory.refusal = start.refusal;
         let slot = StartSlot::new(around.slots.clone());
         if start.touched {
             mailbox.put(|letter| letter.touched = true);

@@ -4,7 +4,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_core::Rules;
+use agent_core::{NodeOffer, Rules};
+use tokio::sync::watch;
 
 use crate::ports::{Asker, Devices, Host, Keyring, Objects, Runtime};
 
@@ -23,6 +24,9 @@ pub struct Doors {
     pub objects: Arc<dyn Objects>,
     /// Credentials for registries.
     pub keyring: Arc<dyn Keyring>,
+    /// What this node offers, for admission; `None` while it is not known, or where nobody but its
+    /// operator gives it pods: then nothing is refused.
+    pub offer: watch::Receiver<Option<Arc<NodeOffer>>>,
 }
 
 /// Settings of the loops.

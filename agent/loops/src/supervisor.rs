@@ -3,6 +3,7 @@
 //! What is wanted and what the runtime shows are compared by `core::roster`; a pod's own affairs are
 //! its task's. Nothing here waits for anything but the next input.
 
+mod admission;
 mod found;
 mod inputs;
 mod reconcile;
@@ -12,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_core::{PodName, PodUid, Stop, Time};
+use agent_core::{PodName, PodUid, Refusal, Stop, Time};
 use base_daemon::Hold;
 use tokio::sync::watch;
 use tokio::task::{Id, JoinError, JoinSet};
@@ -75,6 +76,7 @@ struct Entry {
     name: PodName,
     want: Option<WantedPod>,
     stop: Option<Stop>,
+    refusal: Option<Refusal>,
     mailbox: Mailbox<PodLetter>,
     /// Pods are told of devices in the order they came.
     arrival: u64,
@@ -252,6 +254,7 @@ impl Supervisor {
             name: entry.name.clone(),
             want: entry.want.clone(),
             stop: entry.stop,
+            refusal: entry.refusal.clone(),
             seen: None,
             touched: false,
         };

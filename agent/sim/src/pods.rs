@@ -26,6 +26,7 @@ pub fn pod(name: &str) -> PodBuilder {
         ephemeral: Vec::new(),
         deletion: None,
         over: None,
+        needs: Default::default(),
         started_at: None,
         restarts: Default::default(),
         uid: PodUid::new(format!("uid-{name}")),

@@ -77,6 +77,7 @@ impl Stage {
             rules: Rules {
                 backoff_base: Duration::from_secs(10),
                 backoff_cap: Duration::from_secs(300),
+                device_wait: Duration::from_secs(180),
             },
             node_ips: vec![std::net::IpAddr::from([10, 1, 1, 1])],
             start_slots: 4,

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agent_core::{
-    ContainerId, ContainerName, Exit, Fail, FailKind, ImageName, PodUid, RunState, SandboxId, Time,
+    ContainerId, ContainerName, Exit, Fail, FailKind, ImageName, NodeOffer, PodUid, RunState,
+    SandboxId, Time,
 };
 use agent_loops::ports::ObjectChanges;
 use agent_loops::ports::RuntimeEvent;
@@ -32,6 +33,8 @@ pub struct World {
     state: Arc<Mutex<State>>,
     changed: Arc<watch::Sender<u64>>,
     pub(crate) device_changes: Arc<watch::Sender<u64>>,
+    /// What the node offers, for admission.
+    pub offer: Arc<watch::Sender<Option<Arc<NodeOffer>>>>,
     pub(crate) object_changes: Arc<watch::Sender<ObjectChanges>>,
     crashed: Arc<watch::Sender<bool>>,
 }
@@ -67,6 +70,7 @@ impl World {
             state: Arc::new(Mutex::new(state)),
             changed: Arc::default(),
             device_changes: Arc::default(),
+            offer: Arc::default(),
             object_changes: Arc::default(),
             crashed: Arc::default(),
         }
@@ -92,6 +96,7 @@ impl World {
             asker: Arc::new(FakeAsker { world: world() }),
             objects: Arc::new(FakeObjects { world: world() }),
             keyring: Arc::new(NoKeys),
+            offer: self.offer.subscribe(),
         }
     }
 

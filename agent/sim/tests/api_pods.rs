@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use agent_core::{Life, PodUid, StopWhy};
+use agent_core::{Life, Phase, PodUid, StopWhy};
 use agent_sim::{Script, Stage, Verb, View, play, pod};
 
 const SOON: Duration = Duration::from_secs(5);
@@ -148,4 +148,84 @@ fn volumes_are_written_again_when_an_object_changes() {
 fn count(stage: &Stage, verb: Verb) -> usize {
     let calls = stage.world.read(|state| state.calls.clone());
     calls.iter().filter(|call| call.verb == verb).count()
+}
+
+fn offer(pods: &str) -> std::sync::Arc<agent_core::NodeOffer> {
+    let mut offer = agent_core::NodeOffer::default();
+    let resource = agent_core::ResourceName::new("pods");
+    offer.allocatable.insert(resource, pods.parse().unwrap());
+    std::sync::Arc::new(offer)
+}
+
+#[test]
+fn a_pod_too_many_fails_and_running_ones_are_never_asked_again() {
+    play(|| async {
+        let mut stage = Stage::new();
+        stage.world.offer.send_replace(Some(offer("1")));
+        stage.boot();
+        let one = pod("one").container("main").api().build();
+        let two = pod("two").container("main").api().build();
+        stage.want(&[&one]);
+        stage.until("one", SOON, |view| view.ready("one")).await;
+        stage.want(&[&one, &two]);
+        let failed = |view: &View<'_>, name: &str| {
+            let status = view.status(name);
+            status
+                .is_some_and(|status| status.phase == Phase::Failed && status.reason == "OutOfpods")
+        };
+        stage
+            .until("refused", SOON, |view| failed(view, "two"))
+            .await;
+        assert!(
+            stage
+                .events()
+                .iter()
+                .any(|event| event.reason == "OutOfpods")
+        );
+        // The node shrinks and the agent is started again: what runs goes on.
+        stage.world.offer.send_replace(Some(offer("0")));
+        stage.crash();
+        stage.boot();
+        stage.pass(SOON).await;
+        assert!(stage.holds(|view| view.ready("one") && failed(view, "two")));
+        // A refused pod takes no room, and a pod that is gone gives its room back.
+        stage.world.offer.send_replace(Some(offer("1")));
+        let three = pod("three").container("main").api().build();
+        stage.want(&[&two, &pod("one").container("main").deleted(GRACE).build()]);
+        stage
+            .until("one is done", SOON, |view| is_done(view, "one"))
+            .await;
+        stage.want(&[&two, &three]);
+        stage.until("three", SOON, |view| view.ready("three")).await;
+        stage.assert_fine();
+    });
+}
+
+#[test]
+fn a_pod_of_the_api_waits_for_devices_for_a_time_and_then_fails() {
+    play(|| async {
+        let mut stage = Stage::new();
+        stage.boot();
+        let first = pod("first").container("main").gpus(8).build();
+        let (api, file) = (
+            pod("api").container("main").gpus(1).api().build(),
+            pod("file").container("main").gpus(1).build(),
+        );
+        stage.want(&[&first]);
+        stage.until("first", SOON, |view| view.ready("first")).await;
+        stage.want(&[&first, &api, &file]);
+        stage.pass(Duration::from_secs(170)).await;
+        let phase = |view: &View<'_>, name: &str| view.status(name).map(|status| status.phase);
+        assert!(stage.holds(|view| phase(view, "api") == Some(Phase::Pending)));
+        let limit = Duration::from_secs(20);
+        stage
+            .until("fails", limit, |view| {
+                let status = view.status("api").unwrap();
+                status.phase == Phase::Failed && status.reason == "UnexpectedAdmissionError"
+            })
+            .await;
+        stage.pass(Duration::from_secs(600)).await;
+        assert!(stage.holds(|view| phase(view, "file") == Some(Phase::Pending)));
+        stage.assert_fine();
+    });
 }

@@ -41,7 +41,8 @@ fn a_pod_starts_is_ready_and_leaves_nothing_behind() {
             .until("gone", SOON, |view| view.is_gone(&pod.want.uid))
             .await;
         stage.assert_fine();
-        let reasons: Vec<_> = stage.events().iter().map(|event| event.reason).collect();
+        let events = stage.events();
+        let reasons: Vec<_> = events.iter().map(|event| &*event.reason).collect();
         assert_eq!(reasons, ["Pulled", "Created", "Started", "Killing"]);
     });
 }

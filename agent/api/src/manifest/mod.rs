@@ -6,6 +6,7 @@ mod check;
 mod container_hash;
 mod defaults;
 mod identity;
+mod needs;
 mod unknown;
 mod want;
 
@@ -20,6 +21,7 @@ use crate::document::{self, DocumentError};
 use crate::problem::{self, Problem};
 
 pub use container_hash::container_hash;
+pub(crate) use needs::needs;
 pub(crate) use want::{common, from_api};
 
 /// Where a manifest lies and which node it is for. Both are part of a generated UID.

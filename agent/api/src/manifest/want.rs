@@ -28,6 +28,7 @@ pub(super) fn pod(pod: &Pod) -> PodWant {
         ephemeral: Vec::new(),
         deletion: None,
         over: None,
+        needs: super::needs::needs(pod),
         started_at: None,
         restarts: Default::default(),
         uid: PodUid::new(metadata.uid.as_deref().unwrap_or_default()),

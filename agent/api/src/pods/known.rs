@@ -164,6 +164,7 @@ fn wanted(old: Option<&Entry>, mut want: PodWant, pod: &Arc<Pod>) -> Role {
     // It tells of the time before this process; what comes later is its own word.
     want.started_at = old.want.started_at;
     want.restarts.clone_from(&old.want.restarts);
+    want.needs.app_armor = old.want.needs.app_armor;
     if old.want.over.is_some() {
         want.over.clone_from(&old.want.over);
     }

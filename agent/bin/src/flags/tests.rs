@@ -47,13 +47,56 @@ fn stock_flags_become_fields_in_every_form_that_scripts_use() {
 
 #[test]
 fn flags_without_effect_are_accepted_and_named() {
-    let given = flags(&[
-        "--node-labels=a=b",
-        "--kubeconfig",
-        "/etc/kubernetes/kubelet.conf",
-    ]);
-    assert_eq!(given.ignored, ["kubeconfig", "node-labels"]);
+    let given = flags(&["--vmodule=a=1", "--lock-file", "/run/lock"]);
+    assert_eq!(given.ignored, ["lock-file", "vmodule"]);
     assert_eq!(given.overlay, json!({}));
+}
+
+#[test]
+fn flags_of_a_joined_node_are_read_as_kubeadm_writes_them() {
+    let given = flags(&[
+        "--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf",
+        "--kubeconfig=/etc/kubernetes/kubelet.conf",
+        "--node-labels=pool=gpu,zone=a",
+        "--node-labels=spot",
+        "--register-with-taints=nvidia.com/gpu=present:NoSchedule,maintenance:NoExecute",
+        "--cloud-provider=external",
+        "--image-credential-provider-config=/etc/kubernetes/credentials.yaml",
+        "--image-credential-provider-bin-dir=/usr/libexec/credentials",
+        "--register-node=false",
+    ]);
+    let path = |path: &Option<PathBuf>| path.clone().unwrap_or_default().display().to_string();
+    assert_eq!(path(&given.kubeconfig), "/etc/kubernetes/kubelet.conf");
+    assert_eq!(
+        path(&given.bootstrap_kubeconfig),
+        "/etc/kubernetes/bootstrap-kubelet.conf"
+    );
+    assert_eq!(given.cert_dir.to_str(), Some("/var/lib/kubelet/pki"));
+    assert_eq!(given.node_labels, ["pool=gpu", "zone=a", "spot"]);
+    assert_eq!(
+        given.register_with_taints,
+        ["nvidia.com/gpu=present:NoSchedule", "maintenance:NoExecute"]
+    );
+    assert_eq!(given.cloud_provider, "external");
+    assert_eq!(
+        path(&given.credential_provider_config),
+        "/etc/kubernetes/credentials.yaml"
+    );
+    assert_eq!(
+        path(&given.credential_provider_bin_dir),
+        "/usr/libexec/credentials"
+    );
+    assert_eq!(given.overlay, json!({"registerNode": false}));
+    assert!(given.ignored.is_empty());
+}
+
+#[test]
+fn an_empty_path_is_no_path() {
+    assert_eq!(
+        flags(&["--bootstrap-kubeconfig="]).bootstrap_kubeconfig,
+        None
+    );
+    assert_eq!(flags(&["--kubeconfig="]).kubeconfig, None);
 }
 
 #[test]

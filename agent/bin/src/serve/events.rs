@@ -59,7 +59,7 @@ fn message(event: &Arc<AgentEvent>) -> Event {
             EventKind::Warning => "Warning",
         }
         .to_owned(),
-        reason: event.reason.to_owned(),
+        reason: event.reason.to_string(),
         subject,
         container,
         message: event.message.clone(),

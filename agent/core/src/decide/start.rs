@@ -2,6 +2,7 @@
 
 use super::draft::Draft;
 use super::{run, stop};
+use crate::end::patience;
 use crate::have::SandboxHave;
 use crate::memory::DeviceState;
 use crate::plan::{Action, Why};
@@ -18,6 +19,9 @@ pub(super) fn prepare(draft: &mut Draft<'_>, want: &PodWant) -> bool {
             false
         }
         DeviceState::Waiting { .. } | DeviceState::Refused { .. } => {
+            if let Some(end) = patience(draft.view).filter(|_| !want.is_static) {
+                draft.wake_at(end);
+            }
             if memory.devices_changed || draft.view.running.contains(&Action::HoldDevices) {
                 draft.list(Action::HoldDevices, Why::PodStarts);
             }

@@ -226,7 +226,7 @@ fn a_pod_that_waits_says_for_what() {
         words(&scene, 0),
         "Failed initialized: wait ContainerCreating"
     );
-    assert_eq!(status.message, "Pod was rejected: 2 GPUs wanted, 1 free");
+    assert_eq!(status.message, "Pod was rejected: Allocate failed due to NeverFits: 2 GPUs wanted, 1 free, which is unexpected");
 }
 
 #[test]

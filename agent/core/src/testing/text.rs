@@ -11,6 +11,7 @@ pub(crate) fn want(text: &str) -> PodWant {
         ephemeral: Vec::new(),
         deletion: None,
         over: None,
+        needs: Default::default(),
         started_at: None,
         restarts: Default::default(),
         uid: PodUid::new("uid"),

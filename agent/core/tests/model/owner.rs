@@ -14,6 +14,7 @@ use super::runtime::{Runtime, State};
 const RULES: Rules = Rules {
     backoff_base: Duration::from_secs(10),
     backoff_cap: Duration::from_secs(300),
+    device_wait: Duration::from_secs(180),
 };
 
 /// One thing that happens.

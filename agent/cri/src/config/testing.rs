@@ -91,6 +91,7 @@ fn want(manifest: &Pod) -> PodWant {
         ephemeral: Vec::new(),
         deletion: None,
         over: None,
+        needs: Default::default(),
         started_at: None,
         restarts: Default::default(),
         uid: PodUid::new("uid-1"),

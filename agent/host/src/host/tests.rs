@@ -80,6 +80,7 @@ fn wanted(uid: &str, spec: Value) -> WantedPod {
         ephemeral: Vec::new(),
         deletion: None,
         over: None,
+        needs: Default::default(),
         started_at: None,
         restarts: Default::default(),
         uid: PodUid::new(uid),

@@ -126,7 +126,9 @@ impl Supervisor {
         tracing::info!(pod = %pod.want.name, %uid, "pod is wanted");
         let found = self.found.remove(uid);
         let touched = found.as_ref().is_some_and(|found| found.touched);
+        let refusal = self.refusal(pod, found.as_ref());
         self.enter(PodStart {
+            refusal,
             uid: uid.clone(),
             name: pod.want.name.clone(),
             want: Some(pod.clone()),
@@ -165,6 +167,7 @@ impl Supervisor {
         } else if let Some(found) = self.found.remove(uid) {
             tracing::info!(pod = %found.name, %uid, "nobody wants this pod");
             self.enter(PodStart {
+                refusal: None,
                 uid: uid.clone(),
                 name: found.name,
                 want: None,
@@ -217,6 +220,7 @@ impl Supervisor {
             name: start.name.clone(),
             want: start.want.clone(),
             stop: start.stop,
+            refusal: start.refusal.clone(),
             mailbox: mailbox.clone(),
             arrival: self.arrivals,
             since: self.around.now(),
