@@ -4,16 +4,25 @@
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup bed build sim demo demo-stop test e2e lint bench clean
+.PHONY: help setup bed clusters controlplane coredns build sim demo demo-cluster demo-stop test e2e lint bench clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-setup: ## install what is missing (Debian packages, containerd, cargo-deny); safe to repeat
+setup: ## install what is missing (Debian packages, containerd, a control plane, cargo-deny); safe to repeat
 	scripts/setup
 
 bed: # the part of setup that running needs
 	@scripts/setup bed
+
+clusters: bed # the part of setup that scenarios with a control plane need
+	@scripts/setup registry controlplane
+
+controlplane: ## build the test control plane alone: K8S=1.37 (the default) or K8S=1.34
+	scripts/setup controlplane
+
+coredns: ## build CoreDNS for tests
+	scripts/setup coredns
 
 build:
 	cargo build --workspace
@@ -28,14 +37,17 @@ sim: ## the GPU simulator: target/sim/lib/libnvidia-ml.so.1 and target/sim/bin/g
 demo: bed build sim ## GPU pods on real containerd, from nothing; DEMO_KEEP=1 leaves it running
 	$(TARGET)/debug/demo
 
+demo-cluster: clusters build sim ## a Deployment of GPU pods, scaled by kubectl on a real control plane
+	$(TARGET)/debug/demo-cluster
+
 demo-stop: ## end a demo that was left running
 	$(TARGET)/debug/demo stop
 
-test: bed ## every test and every scenario; the last line counts them
+test: clusters ## every test and every scenario; the last line counts them
 	scripts/setup python
 	scripts/test
 
-e2e: bed build sim ## scenarios: all, or one alone with S=<name> (S=--list for the names)
+e2e: clusters build sim ## scenarios: all, or S=<name> (S=--list); NODE=stock: with the stock kubelet
 	$(TARGET)/debug/e2e $(S)
 
 lint: ## format, clippy, licences and bans

@@ -7,12 +7,13 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use rustix::mount::{UnmountFlags, unmount};
 use rustix::process::Signal;
 use serde_json::Value;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::api::Api;
 use crate::bed::Bed;
+use crate::cluster::stock;
 use crate::footprint::{Footprint, MARK, remove_cgroup};
 use crate::gpus::Gpus;
 use crate::netns::Netns;
@@ -26,6 +27,15 @@ const START_LIMIT: Duration = Duration::from_secs(20);
 /// SIGTERM must end the agent however its surroundings hang.
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 
+/// Which agent runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Software {
+    /// The one under test.
+    Gpulet,
+    /// The stock kubelet, with the same configuration and in the same place; only in clusters.
+    Stock,
+}
+
 /// The agent of one node.
 #[derive(Debug)]
 pub struct Agent {
@@ -33,6 +43,8 @@ pub struct Agent {
     footprint: Footprint,
     netns: Netns,
     log: PathBuf,
+    /// Which one it is.
+    pub software: Software,
     /// Added to its command line.
     pub arguments: Vec<String>,
     /// Added to its environment.
@@ -48,6 +60,7 @@ impl Agent {
             footprint: footprint.clone(),
             netns: netns.clone(),
             log,
+            software: Software::Gpulet,
             arguments: Vec::new(),
             environment: Vec::new(),
             process: None,
@@ -142,25 +155,32 @@ clusterDomain: cluster.local
         Ok(())
     }
 
-    /// The command that starts gpulet on this node, before anything a scenario adds.
+    /// The command that starts the agent on this node.
     pub fn command(&self, gpus: Option<&Gpus>) -> Result<Command> {
-        let mut command = self.netns.command(&self.bed.gpulet()?);
+        let mut command = match self.software {
+            Software::Gpulet => self.netns.command(&self.bed.gpulet()?),
+            Software::Stock => {
+                let kubelet = self.bed.controlplane("kubelet")?;
+                stock::command(&self.netns, &self.footprint, &kubelet)
+            }
+        };
         command
             .arg("--config")
             .arg(self.configuration())
             .arg("--root-dir")
             .arg(self.root());
         command
-            .args(["--hostname-override", HOSTNAME, "--gpulet-socket"])
-            .arg(self.socket());
-        command
-            .arg("--cdi-dir")
-            .arg(self.footprint.data_folder().join("cdi"));
-        command
+            .args(["--hostname-override", HOSTNAME])
             .env(MARK, self.footprint.name())
             .env_remove("E2E_OUT");
-        if let Some(gpus) = gpus {
-            gpus.attach(&mut command);
+        if self.software == Software::Gpulet {
+            command.arg("--gpulet-socket").arg(self.socket());
+            command
+                .arg("--cdi-dir")
+                .arg(self.footprint.data_folder().join("cdi"));
+            if let Some(gpus) = gpus {
+                gpus.attach(&mut command);
+            }
         }
         command
             .args(&self.arguments)
@@ -182,7 +202,10 @@ clusterDomain: cluster.local
 
     /// Starts it without waiting for anything.
     pub fn launch(&mut self, gpus: Option<&Gpus>) -> Result<()> {
-        self.process = Some(Process::start("gpulet", self.command(gpus)?, &self.log)?);
+        if self.software == Software::Stock {
+            stock::prepare(&self.footprint, &self.root())?;
+        }
+        self.process = Some(Process::start("agent", self.command(gpus)?, &self.log)?);
         Ok(())
     }
 
@@ -268,18 +291,17 @@ clusterDomain: cluster.local
 
     /// GET from a port of the node's loopback; the whole answer as text.
     pub async fn http_get(&self, port: u16, path: &str) -> Result<String> {
-        let mut stream = self.netns.connect(([127, 0, 0, 1], port).into()).await?;
-        let request = format!("GET {path} HTTP/1.1\r\nHost: node\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).await?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await?;
-        Ok(answer)
+        let loopback = ([127, 0, 0, 1], port).into();
+        self.netns.http_get(loopback, path).await
     }
 
     /// The table of pods, for a failure's report.
     pub(crate) fn pods_table(&self) -> String {
         if self.process.is_none() {
             return "the agent does not run".to_owned();
+        }
+        if self.software == Software::Stock {
+            return "the agent is the stock kubelet".to_owned();
         }
         self.gpuctl_text(&["pods"])
             .unwrap_or_else(|error| format!("{error:#}"))
@@ -292,11 +314,12 @@ clusterDomain: cluster.local
             left.push(format!("pod folder {}", entry?.path().display()));
         }
         let root = self.root();
+        // The root itself is a mount where the stock kubelet runs.
         let mounts = self
             .footprint
             .mounts()
             .into_iter()
-            .filter(|mount| mount.starts_with(&root));
+            .filter(|mount| mount.starts_with(&root) && *mount != root);
         left.extend(mounts.map(|mount| format!("mount {}", mount.display())));
         // One line for a pod, not one for each hierarchy.
         let names = self.footprint.cgroups().into_iter().filter_map(|cgroup| {
@@ -312,9 +335,15 @@ clusterDomain: cluster.local
         Ok(left)
     }
 
-    /// Removes the cgroups that a kubelet keeps for good: the node's root, kubepods and its classes. One that still
-    /// holds a pod cannot be removed and is an error.
-    pub(crate) fn remove_cgroup_tree(&self) -> Result<()> {
+    /// Removes what a kubelet is given or keeps for good: the mount of its root folder, and the cgroups of the node,
+    /// kubepods and its classes. One that still holds a pod cannot be removed and is an error.
+    pub(crate) fn remove_surroundings(&self) -> Result<()> {
+        if self.footprint.mounts().contains(&self.root()) {
+            unmount(self.root(), UnmountFlags::empty()).context("unmounting the root folder")?;
+        }
+        if self.software == Software::Stock {
+            stock::remove_log_links(&self.footprint)?;
+        }
         for cgroup in self.footprint.cgroups() {
             remove_cgroup(&cgroup)?;
         }

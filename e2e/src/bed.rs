@@ -113,6 +113,34 @@ impl Bed {
         self.built("GPUCTL_BIN", "gpuctl")
     }
 
+    /// A program of the control plane, or kubectl, or the stock kubelet, by its name. `K8S` chooses among the series
+    /// that `make controlplane` has built; 1.37 when it is not set.
+    ///
+    /// # Errors
+    /// When that series is not there.
+    pub fn controlplane(&self, name: &str) -> Result<PathBuf> {
+        let series = env::var("K8S").unwrap_or_default();
+        let series = if series.is_empty() { "1.37" } else { &series };
+        let folder = self.cache.join(format!("controlplane-{series}/current"));
+        ensure!(
+            folder.is_dir(),
+            "no control plane in {}: run `make controlplane K8S={series}`",
+            folder.display()
+        );
+        Ok(folder.join(name))
+    }
+
+    /// The program of the test registry.
+    pub fn registry(&self) -> Result<PathBuf> {
+        let program = self.cache.join("registry/usr/bin/docker-registry");
+        ensure!(
+            program.exists(),
+            "no {}: run `scripts/setup registry`",
+            program.display()
+        );
+        Ok(program)
+    }
+
     /// The simulator's folder as `make sim` leaves it: `lib/libnvidia-ml.so.1` and `bin/gpusim`.
     pub fn simulator(&self) -> Result<PathBuf> {
         let folder = self.target.join("sim");

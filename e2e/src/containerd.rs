@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -178,7 +177,8 @@ impl Containerd {
 
     /// Runs `ctr` in the namespace of Kubernetes.
     pub fn ctr(&self, arguments: &[&str]) -> Result<String> {
-        let mut command = Command::new(self.start.bed.containerd(self.start.runtime, "ctr"));
+        let ctr = self.start.bed.containerd(self.start.runtime, "ctr");
+        let mut command = self.start.netns.command(&ctr);
         command
             .arg("--address")
             .arg(self.start.socket())

@@ -172,13 +172,14 @@ impl Footprint {
     /// The node's cgroups in every hierarchy, the innermost first.
     pub fn cgroups(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
-        for hierarchy in mount_points(|kind| kind == "cgroup" || kind == "cgroup2") {
+        for hierarchy in cgroup_hierarchies() {
             collect_folders(&hierarchy.join(&self.name), &mut found);
         }
         found
     }
 
-    fn log_links(&self) -> Vec<PathBuf> {
+    /// Links in /var/log/containers that lead to the node's logs.
+    pub(crate) fn log_links(&self) -> Vec<PathBuf> {
         let links = fs::read_dir("/var/log/containers")
             .into_iter()
             .flatten()
@@ -255,6 +256,11 @@ pub fn sweep(prefix: &str) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Where the cgroup hierarchies are mounted.
+pub(crate) fn cgroup_hierarchies() -> Vec<PathBuf> {
+    mount_points(|kind| kind == "cgroup" || kind == "cgroup2")
 }
 
 /// Mount points of the kinds that `wanted` takes, in the order of mounting.

@@ -26,10 +26,7 @@ const DEVOPEN_C: &str = include_str!("../images/devopen.c");
 /// # Errors
 /// When the C compiler, `busybox` or `tar` is missing or fails.
 pub fn archives(folder: &Path) -> Result<Vec<PathBuf>> {
-    let busybox = ["/bin/busybox", "/usr/bin/busybox"]
-        .into_iter()
-        .find(|p| Path::new(p).exists());
-    let busybox = Path::new(busybox.context("no busybox: run `make setup`")?);
+    let busybox = busybox()?;
     let folder = folder.join(inputs(busybox)?);
     let archives: Vec<PathBuf> = ["pause.tar", "busybox.tar"]
         .map(|name| folder.join(name))
@@ -51,6 +48,33 @@ pub fn archives(folder: &Path) -> Result<Vec<PathBuf>> {
         &|root| fill(root, busybox),
     )?;
     Ok(archives)
+}
+
+/// The archive of an image `image` like the test image, with files (path, text) added, made in `folder`.
+///
+/// # Errors
+/// As for `archives`.
+pub(crate) fn with_files(folder: &Path, image: &str, files: &[(&str, &str)]) -> Result<PathBuf> {
+    let shell = busybox()?;
+    let work = tempfile::tempdir_in(folder)?;
+    archive(folder, work.path(), image, "image", &["/bin/sh"], &|root| {
+        fill(root, shell)?;
+        for (path, text) in files {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().context("a path in the image")?)?;
+            fs::write(path, text)?;
+        }
+        Ok(())
+    })
+}
+
+fn busybox() -> Result<&'static Path> {
+    let places = ["/bin/busybox", "/usr/bin/busybox"];
+    let found = places
+        .into_iter()
+        .map(Path::new)
+        .find(|place| place.exists());
+    found.context("no busybox: run `make setup`")
 }
 
 /// A name that is another one whenever a source, the shell or this recipe is another.

@@ -1,7 +1,8 @@
 //! The test bed: nodes with real containerd, real runc and real networking, each in names and folders of its own, and
 //! the agent under test on them.
 //!
-//! In: what `make setup` unpacked and what cargo built. Out: `Node`, which scenarios, the demo and the bench use.
+//! In: what `make setup` unpacked and what cargo built. Out: `Node` and
+//! `Cluster`, which scenarios, the demos and the bench use.
 //!
 //! Invariants: nothing outside a node's own folders, cgroup and network namespace is written; nothing of it is left
 //! when it ends; no part that can run for real is replaced by a fake, save the GPUs; nothing waits without a limit.
@@ -11,6 +12,7 @@ mod agent;
 mod api;
 mod bare;
 mod bed;
+mod cluster;
 mod containerd;
 mod cri;
 mod footprint;
@@ -26,10 +28,11 @@ mod spec;
 mod wait;
 
 pub use access::openable;
-pub use agent::{Agent, HOSTNAME};
+pub use agent::{Agent, HOSTNAME, Software};
 pub use api::Api;
 pub use bare::{Bare, BarePod};
 pub use bed::{Bed, Runtime};
+pub use cluster::*;
 pub use containerd::{Containerd, Start};
 pub use cri::{Cri, Seen};
 pub use footprint::{Footprint, MARK, sweep};

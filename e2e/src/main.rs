@@ -4,6 +4,8 @@
 //!     e2e NAME...      these
 //!     e2e --list       the names
 //!
+//! NODE=stock runs those with a control plane, with the stock kubelet in gpulet's place.
+//!
 //! Logs of every scenario go to `<target>/e2e/<name>/`. The last line is `scenarios: N passed, N failed, N skipped`; a
 //! line `SKIP <name>: <reason>` stands for each skipped one. The exit code is 0 when none failed.
 #![allow(clippy::print_stdout, reason = "the report is this program's output")]
@@ -14,7 +16,8 @@ mod scenarios;
 use std::env;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
+use e2e::Software;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::scenarios::{SCENARIOS, Scenario};
@@ -57,8 +60,22 @@ async fn start() -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         ["--run", name] => alone(find(name)?).await,
-        [] => runner::run(SCENARIOS.iter().collect()).await,
-        names => runner::run(names.iter().map(|name| find(name)).collect::<Result<_>>()?).await,
+        [] => {
+            let stock = Software::from_env()? == Software::Stock;
+            let all = SCENARIOS.iter();
+            runner::run(all.filter(|one| one.cluster || !stock).collect()).await
+        }
+        names => {
+            let named: Vec<_> = names.iter().map(|name| find(name)).collect::<Result<_>>()?;
+            let stock = Software::from_env()? == Software::Stock;
+            if let Some(alone) = named.iter().find(|one| stock && !one.cluster) {
+                bail!(
+                    "{} has no control plane, which the stock kubelet needs",
+                    alone.name
+                );
+            }
+            runner::run(named).await
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 /// The node's address on its uplink, a bridge that leads nowhere.
@@ -62,6 +63,16 @@ impl Netns {
         let stream = stream.with_context(|| format!("connecting to {address}"))?;
         stream.set_nonblocking(true)?;
         Ok(TcpStream::from_std(stream)?)
+    }
+
+    /// GET from a server without TLS inside; the whole answer as text.
+    pub async fn http_get(&self, address: SocketAddr, path: &str) -> Result<String> {
+        let mut stream = self.connect(address).await?;
+        let request = format!("GET {path} HTTP/1.1\r\nHost: node\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await?;
+        Ok(answer)
     }
 
     /// Listens inside. Must be called inside a tokio runtime.

@@ -78,6 +78,8 @@ pub struct Node {
     pub agent: Agent,
     /// The simulated GPUs.
     pub gpus: Option<Gpus>,
+    /// The runtime's socket as the agent is told it.
+    endpoint: PathBuf,
     bed: Bed,
     footprint: Footprint,
     logs: PathBuf,
@@ -128,6 +130,7 @@ impl Node {
             proxy.socket()
         };
         agent.configure(runtime, &setup.kubelet)?;
+        let endpoint = runtime.to_owned();
         broken.keep();
         let finished = false;
         Ok(Node {
@@ -135,6 +138,7 @@ impl Node {
             proxy,
             agent,
             gpus,
+            endpoint,
             bed,
             footprint,
             logs,
@@ -154,6 +158,11 @@ impl Node {
     /// Starts the agent and waits until it is healthy.
     pub async fn start_agent(&mut self) -> Result<()> {
         self.agent.start(self.gpus.as_ref()).await
+    }
+
+    /// Writes the KubeletConfiguration anew, with these lines at its end, for the agent's next start.
+    pub fn configure_agent(&self, lines: &str) -> Result<()> {
+        self.agent.configure(&self.endpoint, lines)
     }
 
     /// The witness: containerd asked past the proxy.
@@ -176,6 +185,11 @@ impl Node {
         let folder = self.footprint.data_folder().join(name);
         fs::create_dir_all(&folder)?;
         Ok(folder)
+    }
+
+    /// Where the log of a further program of the node goes.
+    pub fn log_file(&self, program: &str) -> PathBuf {
+        self.logs.join(format!("{program}-{}.log", self.count))
     }
 
     /// Leaves everything running and gives up the responsibility for it.
@@ -212,7 +226,7 @@ impl Node {
             "links left in the node's namespace: {links:?}"
         );
         self.containerd.stop().await?;
-        self.agent.remove_cgroup_tree()?;
+        self.agent.remove_surroundings()?;
         let traces = self.footprint.traces();
         let expected = [self.footprint.run_folder(), self.footprint.data_folder()]
             .into_iter()
@@ -240,7 +254,7 @@ impl Node {
     }
 
     /// Takes all manifests away, waits for the pods' end, ends the agent and looks at what it left.
-    async fn drain(&mut self) -> Result<()> {
+    pub(crate) async fn drain(&mut self) -> Result<()> {
         self.agent.remove_all_manifests()?;
         let cri = self.cri().clone();
         let agent = &self.agent;

@@ -9,6 +9,7 @@ use proto::gpulet::Pod;
 
 mod bad_manifests;
 mod bad_state_file;
+mod cluster_harness;
 mod containerd_restart;
 mod cri_calls;
 mod dice;
@@ -23,6 +24,7 @@ mod pynvml;
 mod restart_keeps_pods;
 mod second_kubelet;
 mod topology;
+mod workloads;
 
 type Running = Pin<Box<dyn Future<Output = Result<()>>>>;
 
@@ -30,34 +32,41 @@ type Running = Pin<Box<dyn Future<Output = Result<()>>>>;
 pub(crate) struct Scenario {
     /// As `make e2e S=<name>` takes it.
     pub(crate) name: &'static str,
+    /// Whether it has a control plane; only such a one can have the stock kubelet on its node.
+    pub(crate) cluster: bool,
     /// Runs it.
     pub(crate) run: fn() -> Running,
 }
 
 macro_rules! scenarios {
-    ($($name:literal => $module:ident,)*) => {
+    ($($kind:ident $name:literal => $module:ident,)*) => {
         pub(crate) const SCENARIOS: &[Scenario] = &[
-            $(Scenario { name: $name, run: || Box::pin($module::run()) },)*
+            $(Scenario { name: $name, cluster: $kind, run: || Box::pin($module::run()) },)*
         ];
     };
 }
 
+const CLUSTER: bool = true;
+const NODE: bool = false;
+
 scenarios! {
-    "restart-keeps-pods" => restart_keeps_pods,
-    "lifecycle" => lifecycle,
-    "hang-costs-one-gpu" => hang_costs_one_gpu,
-    "bad-state-file" => bad_state_file,
-    "late-driver" => late_driver,
-    "topology" => topology,
-    "no-cdi-runtime" => no_cdi_runtime,
-    "containerd-restart" => containerd_restart,
-    "bad-manifests" => bad_manifests,
-    "gpu-pods" => gpu_pods,
-    "cri-calls" => cri_calls,
-    "first-pod" => first_pod,
-    "second-kubelet" => second_kubelet,
-    "pynvml" => pynvml,
-    "harness" => harness,
+    CLUSTER "workloads" => workloads,
+    NODE "restart-keeps-pods" => restart_keeps_pods,
+    NODE "lifecycle" => lifecycle,
+    NODE "hang-costs-one-gpu" => hang_costs_one_gpu,
+    NODE "bad-state-file" => bad_state_file,
+    NODE "late-driver" => late_driver,
+    NODE "topology" => topology,
+    NODE "no-cdi-runtime" => no_cdi_runtime,
+    NODE "containerd-restart" => containerd_restart,
+    NODE "bad-manifests" => bad_manifests,
+    NODE "gpu-pods" => gpu_pods,
+    NODE "cri-calls" => cri_calls,
+    NODE "first-pod" => first_pod,
+    NODE "second-kubelet" => second_kubelet,
+    NODE "pynvml" => pynvml,
+    CLUSTER "cluster-harness" => cluster_harness,
+    NODE "harness" => harness,
 }
 
 /// A pod starts in 0.3 s on a quiet machine. On a very busy one containerd was seen to take half a minute for a stop.

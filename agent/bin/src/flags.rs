@@ -26,7 +26,10 @@ pub(crate) struct Flags {
     pub(crate) root_dir: PathBuf,
     /// `--hostname-override`.
     pub(crate) hostname_override: Option<String>,
-    /// `--node-ip`, the first of a list.
+    /// `--image-credential-provider-config` and `--image-credential-provider-bin-dir`; one without the
+    /// other is nothing.
+    pub(crate) credential_providers: Option<(PathBuf, PathBuf)>,
+    /// `--node-ip`: one address or two, separated by commas.
     pub(crate) node_ip: Option<String>,
     /// `--kubeconfig`.
     pub(crate) kubeconfig: Option<PathBuf>,
@@ -40,10 +43,6 @@ pub(crate) struct Flags {
     pub(crate) register_with_taints: Vec<String>,
     /// `--cloud-provider`: empty or `external`.
     pub(crate) cloud_provider: String,
-    /// `--image-credential-provider-config`.
-    pub(crate) credential_provider_config: Option<PathBuf>,
-    /// `--image-credential-provider-bin-dir`.
-    pub(crate) credential_provider_bin_dir: Option<PathBuf>,
     /// `-v`.
     pub(crate) verbosity: u8,
     /// `--validate`.
@@ -149,15 +148,15 @@ fn from_matches(matches: &ArgMatches) -> Flags {
         config_dir: path("config-dir"),
         root_dir: path_or("root-dir", "/var/lib/kubelet"),
         hostname_override: text("hostname-override"),
-        node_ip: text("node-ip").and_then(|list| list.split(',').next().map(str::to_owned)),
+        credential_providers: file("image-credential-provider-config")
+            .zip(file("image-credential-provider-bin-dir")),
+        node_ip: text("node-ip").filter(|list| !list.is_empty()),
         kubeconfig: file("kubeconfig"),
         bootstrap_kubeconfig: file("bootstrap-kubeconfig"),
         cert_dir: path_or("cert-dir", "/var/lib/kubelet/pki"),
         node_labels: words(matches, "node-labels"),
         register_with_taints: words(matches, "register-with-taints"),
         cloud_provider: text("cloud-provider").unwrap_or_default(),
-        credential_provider_config: file("image-credential-provider-config"),
-        credential_provider_bin_dir: file("image-credential-provider-bin-dir"),
         verbosity: number("v")
             .and_then(|level| u8::try_from(level).ok())
             .unwrap_or(0),

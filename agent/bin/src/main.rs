@@ -3,6 +3,7 @@
 //! Two hidden first arguments make it something else: the child process that hosts NVML, and the CDI
 //! hook that runs beside a container. Both are this executable so that one file is the whole agent.
 
+mod cluster;
 mod devices;
 mod flags;
 mod notices;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use agent_api::{NoObjects, follow_files};
 use agent_cri::CriRuntime;
 use agent_host::{Capacity, CgroupVersion, LocalHost, NetworkAsker, NodeKeyring, RootLock, Tree};
+use agent_loops::ports::SourceSnapshot;
 use agent_loops::{Agent, Clock, Doors, Source, Telling};
 use anyhow::{Context, bail};
 use base_daemon::{Chain, Drain, Readiness, bind_unix, spawn};
@@ -16,6 +17,7 @@ use gpu_probe::{Probe, ProbeSettings};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use crate::cluster::{Cluster, serve_api};
 use crate::devices::DeskDevices;
 use crate::serve::{NodeApi, Place};
 use crate::settings::Settings;
@@ -65,16 +67,29 @@ async fn live(settings: &Settings) -> anyhow::Result<()> {
     let drain = Drain::default();
     let (probe, keeper) = gpus(settings);
     notices::relay(&keeper, &telling);
-    let doors = doors(settings, &telling, &keeper)?;
-    let sources = sources(settings);
+    let cluster = Cluster::open(settings, &telling).await?;
+    let capacity = Capacity::of_host();
+    let runtime = Arc::new(runtime(settings, &telling, &capacity)?);
+    let doors = doors(settings, cluster.as_ref(), &runtime, &keeper, capacity)?;
+    let (sources, statics) = sources(settings, cluster.as_ref());
     let agent = agent_loops::start(
-        doors,
+        doors.clone(),
         settings.loops(),
         sources,
         &telling,
         &readiness,
         &drain,
     );
+    let membership = match cluster {
+        Some(cluster) => {
+            let around = (&telling, &readiness, &drain);
+            let membership = cluster.join(settings, &agent, &doors, statics, around)?;
+            let around = (&readiness, &drain);
+            serve_api(settings, &membership, &agent, &runtime, around).await?;
+            Some(membership)
+        }
+        None => None,
+    };
     serve(settings, &agent, &telling, &keeper, &readiness, &drain)?;
     healthz(settings, &readiness, &drain).await?;
     // Both arms only wait: nothing is lost when the other one comes first.
@@ -88,7 +103,7 @@ async fn live(settings: &Settings) -> anyhow::Result<()> {
             "some actions did not end in time; they are found out about at the next start"
         );
     }
-    drop(agent);
+    drop((agent, membership));
     probe.stop().await;
     Ok(())
 }
@@ -127,25 +142,41 @@ fn hook() -> std::path::PathBuf {
     std::env::current_exe().unwrap_or_else(|_| "/usr/bin/gpulet".into())
 }
 
-fn doors(settings: &Settings, telling: &Telling, keeper: &Keeper) -> anyhow::Result<Doors> {
-    let capacity = Capacity::of_host();
+fn runtime(
+    settings: &Settings,
+    telling: &Telling,
+    capacity: &Capacity,
+) -> anyhow::Result<CriRuntime> {
     let version = agent_host::detect()?;
     let images = &settings.configuration.images;
-    let runtime = CriRuntime::new(
+    Ok(CriRuntime::new(
         &images.container_runtime_endpoint,
         images.runtime_request_timeout.span(),
-        settings.runtime(&capacity, &version)?,
+        settings.runtime(capacity, &version)?,
         telling.clock,
-    )?;
+    )?)
+}
+
+fn doors(
+    settings: &Settings,
+    cluster: Option<&Cluster>,
+    runtime: &Arc<CriRuntime>,
+    keeper: &Keeper,
+    capacity: Capacity,
+) -> anyhow::Result<Doors> {
+    let version = agent_host::detect()?;
     let host = LocalHost::open(settings.host()?, tree(settings, version, capacity)?)?;
     Ok(Doors {
-        runtime: Arc::new(runtime),
+        runtime: Arc::clone(runtime) as _,
         host: Arc::new(host),
         devices: Arc::new(DeskDevices::new(keeper.clone())),
         asker: Arc::new(NetworkAsker::new().context("TLS for probes cannot be set up")?),
-        objects: Arc::new(NoObjects::default()),
-        offer: watch::channel(None).1,
-        keyring: Arc::new(NodeKeyring::default()),
+        objects: match cluster {
+            Some(cluster) => cluster.objects(),
+            None => Arc::new(NoObjects::default()),
+        },
+        offer: cluster.map_or_else(|| watch::channel(None).1, Cluster::offer),
+        keyring: Arc::new(NodeKeyring::open(&settings.keyring(), None)?),
     })
 }
 
@@ -156,20 +187,31 @@ fn tree(settings: &Settings, version: CgroupVersion, capacity: Capacity) -> anyh
     Ok(Tree::new(driver, settings.cgroups()?, capacity))
 }
 
-/// Sources of pods. Without a manifest folder there is one that has nothing to say.
-fn sources(settings: &Settings) -> Vec<Source> {
+/// Sources of pods, and those of static ones apart. Without a manifest folder there is one that has
+/// nothing to say.
+fn sources(
+    settings: &Settings,
+    cluster: Option<&Cluster>,
+) -> (Vec<Source>, Vec<watch::Receiver<Option<SourceSnapshot>>>) {
     let (sender, snapshots) = watch::channel(None);
     match settings.files() {
         Some(files) => drop(spawn("manifest files", follow_files(files, sender))),
         None => {
-            tracing::warn!("staticPodPath is not set: this node runs no pods");
+            if cluster.is_none() {
+                tracing::warn!(
+                    "neither --kubeconfig nor staticPodPath is set: this node runs no pods"
+                );
+            }
             sender.send_replace(Some(Default::default()));
         }
     }
-    vec![Source {
+    let statics = vec![snapshots.clone()];
+    let files = Source {
         name: "file",
         snapshots,
-    }]
+    };
+    let api = cluster.map(Cluster::source);
+    ([Some(files), api].into_iter().flatten().collect(), statics)
 }
 
 /// The read-only interface for `gpuctl`.

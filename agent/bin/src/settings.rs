@@ -8,7 +8,10 @@ use std::time::Duration;
 use agent_api::{FileSourceSettings, KubeletConfiguration, Layers};
 use agent_core::{Quantity, Rules};
 use agent_cri::{Allocatable, NodeSettings};
-use agent_host::{Amounts, Capacity, CgroupSettings, CgroupVersion, HostSettings, LogLimits};
+use agent_host::{
+    Amounts, Capacity, CgroupSettings, CgroupVersion, HostSettings, KeyringSettings, LogLimits,
+    UserNamespaceSettings,
+};
 use anyhow::{Context, bail};
 
 use crate::flags::Flags;
@@ -22,6 +25,10 @@ pub(crate) struct Settings {
     pub(crate) addresses: Vec<IpAddr>,
     pub(crate) verbosity: u8,
     pub(crate) warnings: Vec<String>,
+    /// The configuration as it was merged, for those who ask for it.
+    pub(crate) document: serde_json::Value,
+    /// No state of an earlier life of this node is in the root folder.
+    pub(crate) fresh: bool,
 }
 
 /// Reads and checks everything. Starts nothing and changes nothing.
@@ -39,6 +46,8 @@ pub(crate) fn load(flags: &Flags) -> anyhow::Result<Settings> {
         configuration: loaded.configuration,
         flags: flags.clone(),
         warnings,
+        document: loaded.document,
+        fresh: !flags.root_dir.join("gpulet").exists(),
     })
 }
 
@@ -62,10 +71,15 @@ pub(crate) fn ignored_flags(flags: &Flags) -> Option<String> {
 fn addresses(flags: &Flags) -> anyhow::Result<Vec<IpAddr>> {
     match &flags.node_ip {
         Some(text) => {
-            let address = text
+            let first = text.split(',').next().unwrap_or_default();
+            let address: IpAddr = first
                 .parse()
                 .with_context(|| format!("--node-ip {text:?} is no address"))?;
-            Ok(vec![address])
+            // Kubernetes: the unspecified address of a family means its default route.
+            match address.is_unspecified() {
+                true => Ok(vec![routed().unwrap_or(Ipv4Addr::LOCALHOST.into())]),
+                false => Ok(vec![address]),
+            }
         }
         None => Ok(vec![routed().unwrap_or(Ipv4Addr::LOCALHOST.into())]),
     }
@@ -118,9 +132,13 @@ impl Settings {
             },
             node_ips: self.addresses.clone(),
             start_slots: width,
-            parallel_pulls: match images.max_parallel_image_pulls {
-                _ if images.one_pull_at_a_time() => Some(1),
-                limit => limit.and_then(|limit| usize::try_from(limit).ok()),
+            pulls: agent_loops::PullLimits {
+                parallel: match images.max_parallel_image_pulls {
+                    _ if images.one_pull_at_a_time() => Some(1),
+                    limit => limit.and_then(|limit| usize::try_from(limit).ok()),
+                },
+                per_second: u32::try_from(images.registry_pull_qps).unwrap_or(0),
+                burst: u32::try_from(images.registry_burst).unwrap_or(0),
             },
             log_interval: logs.container_log_monitor_interval.span(),
         }
@@ -128,7 +146,12 @@ impl Settings {
 
     /// Settings of the door to this host.
     pub(crate) fn host(&self) -> anyhow::Result<HostSettings> {
-        let KubeletConfiguration { logs, network, .. } = &self.configuration;
+        let KubeletConfiguration {
+            logs,
+            network,
+            pods,
+            ..
+        } = &self.configuration;
         let size: Quantity = logs
             .container_log_max_size
             .parse()
@@ -142,7 +165,24 @@ impl Settings {
                 max_size: u64::try_from(size.value()).ok(),
                 max_files: usize::try_from(logs.container_log_max_files).unwrap_or(2),
             },
+            user_namespaces: UserNamespaceSettings {
+                ids_per_pod: u32::try_from(pods.user_namespaces.ids_per_pod)
+                    .context("userNamespaces.idsPerPod")?,
+                max_pods: u32::try_from(pods.max_pods).context("maxPods")?,
+            },
         })
+    }
+
+    /// Settings of the credentials for registries.
+    pub(crate) fn keyring(&self) -> KeyringSettings {
+        let images = &self.configuration.images;
+        KeyringSettings {
+            root: self.flags.root_dir.clone(),
+            home: std::env::home_dir(),
+            verification: images.credentials_verification.clone(),
+            allowlist: images.verification_allowlist.clone(),
+            providers: self.flags.credential_providers.clone(),
+        }
     }
 
     /// Settings of the pods' cgroups.

@@ -21,6 +21,7 @@ mod fail;
 mod gates;
 mod have;
 mod ids;
+mod image;
 mod instances;
 mod memory;
 mod observe;
@@ -54,6 +55,7 @@ pub use ids::{
     CdiName, ContainerId, ContainerName, DeviceId, ImageName, PodName, PodUid, ResourceName,
     SandboxId,
 };
+pub use image::{ImageReference, ImageReferenceError};
 pub use memory::{Backoff, DeviceState, Failure, Instance, PodEnd, PodMemory, Refusal};
 pub use observe::observe;
 pub use plan::{Action, Life, Plan, ProbeKind, Probing, Step, StopWhy, Why, stop_timeout};

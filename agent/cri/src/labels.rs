@@ -71,6 +71,7 @@ pub(crate) fn annotations_of_container(
     devices: &[&DeviceId],
 ) -> Pairs {
     let hash = want.init.iter().chain(&want.containers);
+    let hash = hash.chain(&want.ephemeral);
     let hash = hash
         .into_iter()
         .find(|each| each.name.as_str() == container.name);

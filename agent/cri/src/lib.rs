@@ -1,4 +1,4 @@
-//! Door to the container runtime: the `Runtime` port over CRI v1.
+//! Door to the container runtime: the `Runtime` and `Streaming` ports over CRI v1.
 //!
 //! In: specs from the loops (manifest, attempt, what the host made ready, device grants) and settings
 //! of the node. Out: sandboxes, containers, and observations of them.
@@ -16,6 +16,7 @@ mod hook;
 mod labels;
 mod observe;
 mod runtime;
+mod streaming;
 
 pub use config::{Allocatable, NodeSettings};
 pub use connection::EndpointError;

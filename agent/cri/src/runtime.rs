@@ -5,8 +5,8 @@ use std::time::Duration;
 use agent_core::{ContainerId, Fail, FailKind, ImageName, Observation, PodUid, SandboxId};
 use agent_loops::Clock;
 use agent_loops::ports::{
-    ContainerSpec, ExecOutput, ImageFacts, ListedImage, PullCredential, Runtime, RuntimeEvent,
-    RuntimeFacts, SandboxSpec,
+    ContainerSpec, ExecOutput, ImageFacts, ListedImage, PullCredential, Runtime, RuntimeConditions,
+    RuntimeEvent, RuntimeFacts, SandboxSpec,
 };
 use async_trait::async_trait;
 use futures::future::try_join_all;
@@ -20,11 +20,12 @@ use crate::call::{
     pod_sandbox_status::pod_sandbox_status, pull_image::pull_image,
     remove_container::remove_container, remove_pod_sandbox::remove_pod_sandbox,
     reopen_container_log::reopen_container_log, run_pod_sandbox::run_pod_sandbox, runtime_config,
-    start_container::start_container, status, stop_container::stop_container,
-    stop_pod_sandbox::stop_pod_sandbox, version::version,
+    runtime_handlers::user_namespaces, start_container::start_container, status,
+    stop_container::stop_container, stop_pod_sandbox::stop_pod_sandbox, version::version,
 };
-use crate::config::{self, Kernel, NodeSettings};
+use crate::config::{self, Answers, ConfigError, Kernel, NodeSettings};
 use crate::connection::{Connection, EndpointError};
+use crate::labels;
 use crate::observe;
 
 /// A container runtime behind a Unix socket.
@@ -55,11 +56,16 @@ impl CriRuntime {
         })
     }
 
+    /// For the other port of this type.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
     /// Devices go by CDI name only to a runtime that is known to resolve them.
     async fn cdi(&self) -> Result<bool, Fail> {
         match self.connection.cdi() {
             Some(cdi) => Ok(cdi),
-            None => status::cdi(&self.connection).await,
+            None => Ok(status::abilities(&self.connection).await?.cdi),
         }
     }
 }
@@ -68,18 +74,31 @@ impl CriRuntime {
 impl Runtime for CriRuntime {
     async fn facts(&self) -> Result<RuntimeFacts, Fail> {
         let version = version(&self.connection).await?;
+        let abilities = status::abilities(&self.connection).await?;
         Ok(RuntimeFacts {
             name: version.runtime_name,
             version: version.runtime_version,
-            cdi: status::cdi(&self.connection).await?,
+            cdi: abilities.cdi,
             cgroup_driver: runtime_config::cgroup_driver(&self.connection).await?,
+            handlers: abilities.handlers,
+            supplemental_groups_policy: abilities.supplemental_groups_policy,
         })
     }
 
+    async fn conditions(&self) -> Result<RuntimeConditions, Fail> {
+        status::conditions(&self.connection).await
+    }
+
     async fn run_sandbox(&self, spec: &SandboxSpec) -> Result<SandboxId, Fail> {
-        let config =
-            config::sandbox_config(spec, &self.node).map_err(|error| error.fail_sandbox())?;
-        run_pod_sandbox(&self.connection, config).await
+        let told = |error: ConfigError| error.fail_sandbox();
+        let handler = config::runtime_handler(spec).map_err(told)?;
+        if config::wants_user_namespace(spec)
+            && !user_namespaces(&self.connection, &handler).await?
+        {
+            return Err(told(ConfigError::UserNamespaceSupport(handler)));
+        }
+        let config = config::sandbox_config(spec, &self.node).map_err(told)?;
+        run_pod_sandbox(&self.connection, config, handler).await
     }
 
     async fn stop_sandbox(&self, id: &SandboxId) -> Result<(), Fail> {
@@ -91,9 +110,17 @@ impl Runtime for CriRuntime {
     }
 
     async fn create_container(&self, spec: &ContainerSpec) -> Result<ContainerId, Fail> {
-        let cdi = spec.grants.is_empty() || self.cdi().await?;
-        let message = config::container_request(spec, &self.node, &self.kernel, cdi)
-            .map_err(|error| error.fail_container())?;
+        let told = |error: ConfigError| error.fail_container();
+        let target = match config::target(spec) {
+            Some(name) => Some(self.target(spec, name).await?.map_err(told)?),
+            None => None,
+        };
+        let answers = Answers {
+            cdi: spec.grants.is_empty() || self.cdi().await?,
+            target: target.as_deref(),
+        };
+        let message = config::container_request(spec, &self.node, &self.kernel, answers);
+        let message = message.map_err(told)?;
         create_container(&self.connection, message).await
     }
 
@@ -171,6 +198,22 @@ impl Runtime for CriRuntime {
 }
 
 impl CriRuntime {
+    /// The running container of that name in the sandbox.
+    async fn target(
+        &self,
+        spec: &ContainerSpec,
+        name: &str,
+    ) -> Result<Result<String, ConfigError>, Fail> {
+        let containers = list_containers(&self.connection, Some(&spec.pod.want.uid)).await?;
+        let mut named = containers.into_iter().filter(|each| {
+            each.pod_sandbox_id == spec.sandbox.as_str()
+                && each.state() == cri::ContainerState::ContainerRunning
+                && labels::container_name(&each.labels).is_some_and(|own| own.as_str() == name)
+        });
+        let found = named.next().map(|each| each.id);
+        Ok(found.ok_or_else(|| ConfigError::Target(name.to_owned())))
+    }
+
     /// Of a sandbox that was listed a moment ago and may be gone now.
     async fn sandbox_status(&self, id: &str) -> Result<Option<cri::PodSandboxStatus>, Fail> {
         gone_is_none(pod_sandbox_status(&self.connection, id).await)

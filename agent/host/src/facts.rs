@@ -1,5 +1,8 @@
 //! What the host is.
 
+mod machine;
+
+pub use machine::LocalMachine;
 use rustix::process::geteuid;
 use rustix::system::uname;
 

@@ -1,7 +1,7 @@
 //! The door itself: each call of the port is one piece of blocking work off the async threads.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,17 +9,20 @@ use std::sync::Arc;
 use agent_core::{ContainerId, ContainerName, Fail, PodUid};
 use agent_loops::ports::{Host, LogOwner, PreparedContainer, PreparedPod, References, WantedPod};
 use async_trait::async_trait;
-use k8s_openapi::api::core::v1::{Container, Pod};
+use base_daemon::Chain;
+use rustix::fs::{FlockOperation, flock};
 
 use crate::cgroup::{CgroupError, Tree};
 use crate::layout::{Layout, make_folder, make_log_folder};
 use crate::logs::{self, LogLimits};
 use crate::pod;
+use crate::user_namespace::{UserNamespaceSettings, UserNamespaces};
 use crate::volume::{self, Making};
 
 /// Where log collectors look for links, if logs are where they expect them.
 const LOG_LINKS: &str = "/var/log/containers";
 const STOCK_LOGS: &str = "/var/log/pods";
+const MOUNT_PROGRAM: &str = "mount";
 
 /// What the door has to know.
 #[derive(Clone, Debug)]
@@ -34,6 +37,8 @@ pub struct HostSettings {
     pub cluster_domain: String,
     /// Rotation of container logs.
     pub logs: LogLimits,
+    /// IDs for user namespaces of pods.
+    pub user_namespaces: UserNamespaceSettings,
 }
 
 /// The host cannot be used.
@@ -64,8 +69,11 @@ struct Inner {
     settings: HostSettings,
     layout: Layout,
     tree: Tree,
+    user_namespaces: UserNamespaces,
     /// Folder for links to logs, if there are any.
     links: Option<PathBuf>,
+    /// Mounts file systems of other machines; looked for in `PATH`.
+    mount_program: PathBuf,
 }
 
 impl LocalHost {
@@ -80,10 +88,12 @@ impl LocalHost {
         let links = (settings.pod_logs == Path::new(STOCK_LOGS)).then(|| LOG_LINKS.into());
         Ok(Self {
             inner: Arc::new(Inner {
+                user_namespaces: UserNamespaces::new(layout.pods(), settings.user_namespaces),
                 settings,
                 layout,
                 tree,
                 links,
+                mount_program: MOUNT_PROGRAM.into(),
             }),
         })
     }
@@ -217,32 +227,29 @@ impl Inner {
         references: &References,
     ) -> Result<PreparedPod, Fail> {
         let (uid, pod) = (&wanted.want.uid, &*wanted.manifest);
-        let owner = owner(wanted);
-        let log_directory = self.layout.pod_logs(&owner);
-        let folders = [(self.layout.pod(uid), false), (log_directory.clone(), true)];
-        for (path, is_log) in folders {
-            let made = if is_log {
-                make_log_folder(&path)
-            } else {
-                make_folder(&path)
-            };
-            made.map_err(|error| {
-                Fail::retry(
-                    "FailedMakePodDataDirectories",
-                    format!("{}: {error}", path.display()),
-                )
-            })?;
-        }
+        let log_directory = self.layout.pod_logs(&owner(wanted));
+        let _only = self.only_one(uid)?;
+        make_log_folder(&log_directory).map_err(no_folder(&log_directory))?;
         let cgroup_parent = self
             .tree
             .prepare(uid, pod)
             .map_err(|error| error.fail("FailedCreatePodContainer"))?;
+        let own_users = pod
+            .spec
+            .as_ref()
+            .is_some_and(|spec| spec.host_users == Some(false));
+        let user_namespace = own_users.then(|| self.user_namespaces.of_pod(&self.layout.pod(uid)));
+        let user_namespace = user_namespace.transpose().map_err(|error| {
+            let message = format!("user namespace: {}", Chain(&error));
+            Fail::retry("FailedCreatePodContainer", message)
+        })?;
         let making = Making {
             layout: &self.layout,
             tree: &self.tree,
             uid,
             pod,
             references,
+            mount_program: &self.mount_program,
         };
         let volumes = volume::make_all(making).map_err(|error| error.fail("FailedMount"))?;
         let resolv_conf = &self.settings.resolv_conf;
@@ -256,8 +263,10 @@ impl Inner {
         Ok(PreparedPod {
             log_directory,
             cgroup_parent,
-            volumes,
+            volumes: volumes.paths,
             resolver,
+            stale: volumes.stale,
+            user_namespace,
         })
     }
 
@@ -270,8 +279,10 @@ impl Inner {
         ips: &[String],
     ) -> Result<PreparedContainer, Fail> {
         let pod = &*wanted.manifest;
-        let container = container(pod, name)
+        let container = pod::container(pod, name)
             .ok_or_else(|| Fail::permanent(CONFIG, format!("the pod has no container {name}")))?;
+        let container = &*container;
+        let _only = self.only_one(&wanted.want.uid)?;
         let logs = self.layout.container_logs(&owner(wanted), name);
         make_log_folder(&logs)
             .map_err(|error| Fail::retry(CONFIG, format!("{}: {error}", logs.display())))?;
@@ -288,7 +299,23 @@ impl Inner {
             references,
         };
         let mounts = pod::container_mounts(preparing).map_err(|error| error.fail(CONFIG))?;
-        Ok(PreparedContainer { mounts })
+        Ok(PreparedContainer {
+            mounts,
+            file_values: pod::file_values(container, prepared),
+        })
+    }
+
+    /// Makes the pod's folder and holds a lock on it. Containers of a pod are prepared side by side, and
+    /// each may bring the pod's volumes up to date: two at once would take each other's files away.
+    fn only_one(&self, uid: &PodUid) -> Result<File, Fail> {
+        let path = self.layout.pod(uid);
+        make_folder(&path).map_err(no_folder(&path))?;
+        let held = || -> io::Result<File> {
+            let folder = File::open(&path)?;
+            flock(&folder, FlockOperation::LockExclusive)?;
+            Ok(folder)
+        };
+        held().map_err(no_folder(&path))
     }
 
     fn clean_pod(&self, uid: &PodUid) -> Result<(), Fail> {
@@ -321,9 +348,9 @@ impl Inner {
         failed: bool,
     ) -> Result<String, Fail> {
         let pod = &*wanted.manifest;
-        let policy = container(pod, name)
-            .and_then(|container| container.termination_message_policy.as_deref());
-        let fall_back = failed && policy == Some("FallbackToLogsOnError");
+        let policy = pod::container(pod, name)
+            .and_then(|container| container.termination_message_policy.clone());
+        let fall_back = failed && policy.as_deref() == Some("FallbackToLogsOnError");
         let log = fall_back.then(|| self.layout.log(&owner(wanted), name, attempt));
         let folder = self.layout.container(&wanted.want.uid, name);
         pod::termination_message(&folder, attempt, pod, log.as_deref())
@@ -354,6 +381,11 @@ impl Inner {
     }
 }
 
+fn no_folder(path: &Path) -> impl FnOnce(io::Error) -> Fail {
+    let path = path.display().to_string();
+    move |error| Fail::retry("FailedMakePodDataDirectories", format!("{path}: {error}"))
+}
+
 fn owner(wanted: &WantedPod) -> LogOwner {
     let name = &wanted.want.name;
     LogOwner {
@@ -361,15 +393,6 @@ fn owner(wanted: &WantedPod) -> LogOwner {
         name: name.name.to_string(),
         uid: wanted.want.uid.clone(),
     }
-}
-
-fn container<'a>(pod: &'a Pod, name: &ContainerName) -> Option<&'a Container> {
-    let spec = pod.spec.as_ref()?;
-    let mut all = spec
-        .containers
-        .iter()
-        .chain(spec.init_containers.iter().flatten());
-    all.find(|container| container.name == name.as_str())
 }
 
 /// A UID comes from a label of the runtime here, so it is not taken for a path without a look.

@@ -21,6 +21,7 @@ mod pod;
 mod process;
 #[cfg(test)]
 mod testing;
+mod user_namespace;
 mod volume;
 
 pub use asker::NetworkAsker;
@@ -28,10 +29,13 @@ pub use cgroup::{
     Amounts, Capacity, CgroupDriver, CgroupError, CgroupSettings, CgroupVersion, Limits, Quota,
     Tree, detect, driver,
 };
-pub use facts::{is_root, node_name};
+pub use facts::{LocalMachine, is_root, node_name};
 pub use host::{HostSettings, LocalHost, OpenError};
-pub use keyring::NodeKeyring;
+pub use keyring::{
+    KeyringError, KeyringSettings, NodeKeyring, PolicyError, ProviderError, RecordError,
+};
 pub use lock::{LockError, RootLock};
 pub use logs::LogLimits;
 pub use owner::owner_of_process;
 pub use process::{set_oom_score, set_open_files};
+pub use user_namespace::UserNamespaceSettings;

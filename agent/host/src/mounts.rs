@@ -24,14 +24,14 @@ pub(crate) fn all() -> io::Result<Vec<Mount>> {
     Ok(parse(&fs::read("/proc/thread-self/mountinfo")?))
 }
 
-/// Mount points at `folder` and below it in the order to unmount them: the deepest first, and of those
-/// on top of each other the latest. `folder` must be free of links, as the kernel shows it.
-pub(crate) fn below(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut points: Vec<PathBuf> = all()?.into_iter().map(|mount| mount.point).collect();
-    points.retain(|point| point.starts_with(folder));
-    points.reverse();
-    points.sort_by_key(|point| std::cmp::Reverse(point.components().count()));
-    Ok(points)
+/// Mounts at `folder` and below it in the order to unmount them: the deepest first, and of those on top
+/// of each other the latest. `folder` must be free of links, as the kernel shows it.
+pub(crate) fn below(folder: &Path) -> io::Result<Vec<Mount>> {
+    let mut mounts = all()?;
+    mounts.retain(|mount| mount.point.starts_with(folder));
+    mounts.reverse();
+    mounts.sort_by_key(|mount| std::cmp::Reverse(mount.point.components().count()));
+    Ok(mounts)
 }
 
 /// Reads lines such as `36 35 98:0 /root /point rw - ext4 /dev/sda rw,errors=continue`. A line that

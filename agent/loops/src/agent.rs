@@ -84,8 +84,9 @@ pub fn start(
     let (state, runtime) = watch::channel(RuntimeWatch::default());
     let images = Images::new(
         Arc::clone(&doors.runtime),
+        Arc::clone(&doors.keyring),
         telling.events.clone(),
-        settings.parallel_pulls,
+        settings.pulls,
     );
     let around = Arc::new(Around {
         clock: telling.clock,

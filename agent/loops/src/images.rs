@@ -1,42 +1,67 @@
-//! Makes sure of images: remembers what is there, joins pulls of one image, bounds their number.
+//! Makes sure of images: remembers what is there, asks who may use it, joins equal pulls, bounds
+//! their number and their rate.
+
+mod intent;
+mod pull;
+mod rate;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agent_core::{Fail, ImageName, PullPolicy};
-use futures::FutureExt;
-use futures::future::{BoxFuture, Shared, WeakShared};
-use tokio::sync::Semaphore;
+use agent_core::{Fail, ImageName, ImageReference, PullPolicy};
+use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::Instant;
 
+use self::pull::{Pulls, milliseconds};
+use self::rate::Rate;
 use crate::events::{EventLog, Subject};
-use crate::ports::{ImageFacts, Runtime};
+use crate::ports::{ImageFacts, Keyring, Leave, PullCredential, References, Runtime, WantedPod};
 
 /// The images of the node. Cheap to clone; all clones share what is known and what is being pulled.
 #[derive(Clone, Debug)]
 pub(crate) struct Images {
     runtime: Arc<dyn Runtime>,
+    keyring: Arc<dyn Keyring>,
     events: EventLog,
     permits: Option<Arc<Semaphore>>,
+    rate: Option<Arc<Rate>>,
+    /// Set when pulls of an earlier process have been judged.
+    settled: Arc<OnceCell<()>>,
     // A plain lock: it is held for a few map operations, never over an await.
     shelf: Arc<Mutex<Shelf>>,
 }
 
-#[derive(Default)]
-struct Shelf {
-    known: HashMap<ImageName, ImageFacts>,
-    /// Weak: a pull that nobody waits for any more is dropped, which cancels it at the runtime.
-    pulls: HashMap<ImageName, WeakShared<Pull>>,
+/// How many pulls may run, and how often one may begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PullLimits {
+    /// Pulls that may run side by side; `None` is without limit. Stock `serializeImagePulls` is 1,
+    /// otherwise `maxParallelImagePulls`.
+    pub parallel: Option<usize>,
+    /// Stock `registryPullQPS`: pulls that may begin in a second; 0 is without limit.
+    pub per_second: u32,
+    /// Stock `registryBurst`: pulls that may begin at once after a rest.
+    pub burst: u32,
 }
 
-type Pull = BoxFuture<'static, Result<Pulled, Fail>>;
+/// Who wants which image.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ImageAsk<'a> {
+    /// The container, as the subject of events.
+    pub(crate) about: &'a Subject,
+    /// As the manifest writes it.
+    pub(crate) image: &'a ImageName,
+    pub(crate) policy: PullPolicy,
+    pub(crate) pod: &'a WantedPod,
+    pub(crate) references: &'a References,
+}
 
-#[derive(Clone)]
-struct Pulled {
-    facts: ImageFacts,
-    took: Duration,
+#[derive(Default)]
+struct Shelf {
+    /// By name with tag or digest.
+    known: HashMap<ImageName, ImageFacts>,
+    pulls: Pulls,
 }
 
 impl fmt::Debug for Shelf {
@@ -48,128 +73,199 @@ impl fmt::Debug for Shelf {
 }
 
 impl Images {
-    /// At most `parallel` pulls run side by side; `None`: as many as are asked for.
     pub(crate) fn new(
         runtime: Arc<dyn Runtime>,
+        keyring: Arc<dyn Keyring>,
         events: EventLog,
-        parallel: Option<usize>,
+        limits: PullLimits,
     ) -> Self {
-        let permits = parallel.map(|width| Arc::new(Semaphore::new(width.max(1))));
+        let permits = limits
+            .parallel
+            .map(|width| Arc::new(Semaphore::new(width.max(1))));
         Self {
             runtime,
+            keyring,
             events,
             permits,
+            rate: Rate::new(limits.per_second, limits.burst).map(Arc::new),
+            settled: Arc::default(),
             shelf: Arc::default(),
         }
     }
 
-    /// Makes sure of `image` by `policy`. A known image costs no call. Cancel-safe: a pull that
-    /// others wait for goes on.
-    pub(crate) async fn ensure(
-        &self,
-        about: &Subject,
-        image: &ImageName,
-        policy: PullPolicy,
-    ) -> Result<ImageFacts, Fail> {
-        if policy == PullPolicy::Always {
-            return self.pull(about, image).await;
+    /// Makes sure of an image by its policy. A known image that everybody may use costs no call.
+    /// Cancel-safe: a pull that others wait for goes on.
+    pub(crate) async fn ensure(&self, ask: &ImageAsk<'_>) -> Result<ImageFacts, Fail> {
+        self.tell_missing_secrets(ask);
+        let result = self.obtain(ask).await;
+        if let Err(fail) = &result {
+            let text = format!("Error: {}", fail.reason);
+            self.events.warning(ask.about.clone(), "Failed", text);
         }
-        if let Some(facts) = self.look(about, image).await? {
-            let present = format!(
-                "Container image \"{image}\" already present on machine and can be accessed by the pod"
-            );
-            self.events.normal(about.clone(), "Pulled", present);
-            return Ok(facts);
-        }
-        if policy == PullPolicy::Never {
-            let message =
-                format!("Container image \"{image}\" is not present with pull policy of Never");
-            self.events
-                .warning(about.clone(), "ErrImageNeverPull", message.clone());
-            return Err(Fail::retry("ErrImageNeverPull", message));
-        }
-        self.pull(about, image).await
+        result
     }
 
     /// A container could not be made from `image`: what is known about it may be wrong.
     pub(crate) fn forget(&self, image: &ImageName) {
-        self.shelf().known.remove(image);
+        if let Ok(full) = full_name(image) {
+            self.shelf().known.remove(&full);
+        }
     }
 
-    async fn look(&self, about: &Subject, image: &ImageName) -> Result<Option<ImageFacts>, Fail> {
-        if let Some(facts) = self.shelf().known.get(image) {
+    async fn obtain(&self, ask: &ImageAsk<'_>) -> Result<ImageFacts, Fail> {
+        let full = full_name(ask.image).map_err(|message| {
+            self.warn(ask, "InspectFailed", &message);
+            Fail::permanent("InvalidImageName", message)
+        })?;
+        if ask.policy == PullPolicy::Always {
+            return self
+                .pull(ask, &full, self.credentials(ask, &full).await?)
+                .await;
+        }
+        let Some(facts) = self.look(ask, &full).await? else {
+            if ask.policy == PullPolicy::Never {
+                return Err(self.never(ask));
+            }
+            return self
+                .pull(ask, &full, self.credentials(ask, &full).await?)
+                .await;
+        };
+        self.settle().await;
+        let (allowed, credentials) = match self.keyring.leave(ask.image, &facts.reference).await {
+            Leave::Everybody => (true, None),
+            Leave::Nobody => (false, None),
+            Leave::Holders => {
+                let credentials = self.credentials(ask, &full).await?;
+                let may = self
+                    .keyring
+                    .may_use(ask.image, &facts.reference, &credentials)
+                    .await;
+                (may, Some(credentials))
+            }
+        };
+        if allowed {
+            let present = format!(
+                "Container image \"{}\" already present on machine and can be accessed by the pod",
+                ask.image
+            );
+            self.events.normal(ask.about.clone(), "Pulled", present);
+            return Ok(facts);
+        }
+        if ask.policy == PullPolicy::Never {
+            // The same words as for an image that is not there: who may not use it must not learn
+            // that others can.
+            return Err(self.never(ask));
+        }
+        let credentials = match credentials {
+            Some(credentials) => credentials,
+            None => self.credentials(ask, &full).await?,
+        };
+        self.pull(ask, &full, credentials).await
+    }
+
+    async fn look(&self, ask: &ImageAsk<'_>, full: &ImageName) -> Result<Option<ImageFacts>, Fail> {
+        if let Some(facts) = self.shelf().known.get(full) {
             return Ok(Some(facts.clone()));
         }
-        match self.runtime.image(image).await {
+        match self.runtime.image(full).await {
             Ok(Some(facts)) => {
-                self.shelf().known.insert(image.clone(), facts.clone());
+                self.shelf().known.insert(full.clone(), facts.clone());
                 Ok(Some(facts))
             }
             Ok(None) => Ok(None),
             Err(fail) => {
-                let message = format!("Failed to inspect image \"{image}\": {}", fail.message);
-                self.events.warning(about.clone(), "InspectFailed", message);
+                let message = format!("Failed to inspect image \"{full}\": {}", fail.message);
+                self.warn(ask, "InspectFailed", &message);
                 Err(fail)
             }
         }
     }
 
-    async fn pull(&self, about: &Subject, image: &ImageName) -> Result<ImageFacts, Fail> {
-        self.events.normal(
-            about.clone(),
-            "Pulling",
-            format!("Pulling image \"{image}\""),
-        );
+    async fn credentials(
+        &self,
+        ask: &ImageAsk<'_>,
+        full: &ImageName,
+    ) -> Result<Vec<PullCredential>, Fail> {
+        self.keyring
+            .credentials(full, ask.pod, ask.references)
+            .await
+    }
+
+    /// Pulls it, told in events.
+    async fn pull(
+        &self,
+        ask: &ImageAsk<'_>,
+        full: &ImageName,
+        credentials: Vec<PullCredential>,
+    ) -> Result<ImageFacts, Fail> {
+        let image = ask.image;
+        self.settle().await;
+        let text = format!("Pulling image \"{image}\"");
+        self.events.normal(ask.about.clone(), "Pulling", text);
         let asked = Instant::now();
-        match self.join(image).await {
+        match self.join(image, full, credentials).await {
             Ok(pulled) => {
                 let message = format!(
-                    "Successfully pulled image \"{image}\" in {:?} ({:?} including waiting)",
+                    "Successfully pulled image \"{image}\" in {:?} ({:?} including waiting). \
+                     Image size: {} bytes.",
                     milliseconds(pulled.took),
                     milliseconds(asked.elapsed()),
+                    pulled.facts.size,
                 );
-                self.events.normal(about.clone(), "Pulled", message);
+                self.events.normal(ask.about.clone(), "Pulled", message);
                 Ok(pulled.facts)
             }
             Err(fail) => {
                 let message = format!("Failed to pull image \"{image}\": {}", fail.message);
-                self.events.warning(about.clone(), "Failed", message);
-                self.events
-                    .warning(about.clone(), "Failed", format!("Error: {}", fail.reason));
+                self.warn(ask, "Failed", &message);
                 Err(fail)
             }
         }
     }
 
-    /// The pull of `image` that is under way, or a new one.
-    fn join(&self, image: &ImageName) -> Shared<Pull> {
-        let mut shelf = self.shelf();
-        if let Some(pull) = shelf.pulls.get(image).and_then(WeakShared::upgrade) {
-            return pull;
-        }
-        let pull = self.clone().fetch(image.clone()).boxed().shared();
-        if let Some(weak) = pull.downgrade() {
-            shelf.pulls.insert(image.clone(), weak);
-        }
-        pull
+    fn never(&self, ask: &ImageAsk<'_>) -> Fail {
+        let message = format!(
+            "Container image \"{}\" is not present with pull policy of Never",
+            ask.image
+        );
+        self.warn(ask, "ErrImageNeverPull", &message);
+        Fail::retry("ErrImageNeverPull", message)
     }
 
-    async fn fetch(self, image: ImageName) -> Result<Pulled, Fail> {
-        let _permit = match &self.permits {
-            // The semaphore is never closed; without a permit the pull would only be unbounded.
-            Some(permits) => permits.acquire().await.ok(),
-            None => None,
+    fn tell_missing_secrets(&self, ask: &ImageAsk<'_>) {
+        let missing = self.keyring.missing(ask.pod, ask.references);
+        if missing.is_empty() {
+            return;
+        }
+        let pod = Subject::Pod {
+            uid: ask.pod.want.uid.clone(),
+            name: ask.pod.want.name.clone(),
         };
-        let started = Instant::now();
-        let answer = self.runtime.pull(&image, None).await;
-        let mut shelf = self.shelf();
-        shelf.pulls.remove(&image);
-        let facts = answer?;
-        shelf.known.insert(image.clone(), facts.clone());
-        Ok(Pulled {
-            facts,
-            took: started.elapsed(),
-        })
+        let text = format!(
+            "Unable to retrieve some image pull secrets ({}); attempting to pull the image may not \
+             succeed.",
+            missing.join(", ")
+        );
+        self.events
+            .warning(pod, "FailedToRetrieveImagePullSecret", text);
+    }
+
+    /// Has pulls judged that an earlier process left without an end; tried again when the runtime
+    /// does not answer.
+    async fn settle(&self) {
+        let judge = async || {
+            if self.keyring.leftovers() {
+                self.keyring.settle(&self.runtime.images().await?).await;
+            }
+            Ok::<(), Fail>(())
+        };
+        if let Err(error) = self.settled.get_or_try_init(judge).await {
+            tracing::debug!(%error, "pulls of an earlier process are not judged yet");
+        }
+    }
+
+    fn warn(&self, ask: &ImageAsk<'_>, reason: &'static str, text: &str) {
+        self.events.warning(ask.about.clone(), reason, text);
     }
 
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
@@ -177,6 +273,22 @@ impl Images {
     }
 }
 
-fn milliseconds(duration: Duration) -> Duration {
-    Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+/// With the default tag, as the runtime is asked for it. The error is the stock kubelet's text.
+fn full_name(image: &ImageName) -> Result<ImageName, String> {
+    match ImageReference::parse(image.as_str()) {
+        Ok(reference) => Ok(ImageName::new(reference.to_string())),
+        Err(error) => Err(format!(
+            "Failed to apply default image tag \"{image}\": couldn't parse image name \"{image}\": {error}"
+        )),
+    }
 }
+
+/// How long a pull took.
+#[derive(Clone, Debug)]
+struct Pulled {
+    facts: ImageFacts,
+    took: Duration,
+}
+
+#[cfg(test)]
+mod tests;

@@ -38,6 +38,7 @@ mod supervisor;
 pub use agent::{Agent, Source, Telling, start};
 pub use clock::Clock;
 pub use events::{AgentEvent, EventKind, EventLog, Subject};
+pub use images::PullLimits;
 pub use pleg::{RuntimeWatch, WatchMode};
 pub use problems::{Area, Problem, ProblemBoard, Problems};
 pub use settings::{Doors, Settings};

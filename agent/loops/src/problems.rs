@@ -25,6 +25,8 @@ pub enum Area {
     Devices,
     /// This host: directories, cgroups.
     Host,
+    /// This node as the control plane knows it.
+    Node,
 }
 
 impl Area {
@@ -36,6 +38,7 @@ impl Area {
             Self::Runtime => "RuntimeProblem",
             Self::Devices => "DeviceProblem",
             Self::Host => "HostProblem",
+            Self::Node => "NodeProblem",
         }
     }
 }

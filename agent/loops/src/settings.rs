@@ -7,6 +7,7 @@ use std::time::Duration;
 use agent_core::{NodeOffer, Rules};
 use tokio::sync::watch;
 
+use crate::images::PullLimits;
 use crate::ports::{Asker, Devices, Host, Keyring, Objects, Runtime};
 
 /// The ways out: every effect on the world goes through one of these.
@@ -38,9 +39,8 @@ pub struct Settings {
     pub node_ips: Vec<IpAddr>,
     /// Pods that may start side by side, at least 1.
     pub start_slots: usize,
-    /// Image pulls that may run side by side; `None` is without limit. Stock `serializeImagePulls`
-    /// is 1, otherwise `maxParallelImagePulls`.
-    pub parallel_pulls: Option<usize>,
+    /// Limits on image pulls.
+    pub pulls: PullLimits,
     /// Stock `containerLogMonitorInterval`, at least 1 s.
     pub log_interval: Duration,
 }

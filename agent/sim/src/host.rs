@@ -36,6 +36,8 @@ impl Host for FakeHost {
                 cgroup_parent: format!("/kubepods/pod{uid}"),
                 volumes: BTreeMap::new(),
                 resolver: ResolverConfig::default(),
+                stale: Vec::new(),
+                user_namespace: None,
             })
         };
         self.world

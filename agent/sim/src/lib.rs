@@ -12,6 +12,7 @@ mod calls;
 mod devices;
 mod faults;
 mod host;
+mod keyring;
 mod objects;
 mod pods;
 mod runtime;
@@ -23,6 +24,7 @@ mod world;
 
 pub use calls::{Call, Verb};
 pub use faults::{Fault, FaultKind, Weather};
+pub use keyring::Keys;
 pub use pods::{GPU, PodBuilder, pod};
 pub use script::{OnTerm, Script};
 pub use stage::{Stage, View, play};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use agent_core::{Fail, ImageName, PodUid};
-use agent_loops::ports::{Keyring, ObjectChanges, Objects, PullCredential, References, WantedPod};
+use agent_core::{Fail, PodUid};
+use agent_loops::ports::{ObjectChanges, Objects, References, WantedPod};
 use async_trait::async_trait;
 use tokio::sync::watch;
 
@@ -30,30 +30,4 @@ impl Objects for FakeObjects {
             changes.pods.remove(uid);
         });
     }
-}
-
-/// A keyring without keys, for images that everybody may use.
-#[derive(Debug)]
-pub(crate) struct NoKeys;
-
-#[async_trait]
-impl Keyring for NoKeys {
-    async fn credentials(
-        &self,
-        _image: &ImageName,
-        _pod: &WantedPod,
-        _references: &References,
-    ) -> Result<Vec<PullCredential>, Fail> {
-        Ok(Vec::new())
-    }
-
-    async fn may_use(&self, _: &ImageName, _: &str, _: &[PullCredential]) -> bool {
-        true
-    }
-
-    async fn pulling(&self, _image: &ImageName) -> Result<(), Fail> {
-        Ok(())
-    }
-
-    async fn pulled(&self, _: &ImageName, _: Option<(&str, Option<&PullCredential>)>) {}
 }

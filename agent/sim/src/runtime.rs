@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use agent_core::{ContainerId, Fail, ImageName, Observation, PodUid, RunState, SandboxId, Time};
 use agent_loops::ports::{
-    ContainerSpec, ExecOutput, ImageFacts, ListedImage, PullCredential, Runtime, RuntimeEvent,
-    RuntimeFacts, SandboxSpec,
+    ContainerSpec, ExecOutput, ImageFacts, ListedImage, PullCredential, Runtime, RuntimeConditions,
+    RuntimeEvent, RuntimeFacts, SandboxSpec,
 };
 use async_trait::async_trait;
 use futures::StreamExt;
@@ -70,7 +70,13 @@ impl Runtime for FakeRuntime {
             version,
             cdi: true,
             cgroup_driver: None,
+            handlers: Vec::new(),
+            supplemental_groups_policy: None,
         })
+    }
+
+    async fn conditions(&self) -> Result<RuntimeConditions, Fail> {
+        Ok(RuntimeConditions::default())
     }
 
     async fn run_sandbox(&self, spec: &SandboxSpec) -> Result<SandboxId, Fail> {
@@ -207,9 +213,23 @@ impl Runtime for FakeRuntime {
     async fn pull(
         &self,
         image: &ImageName,
-        _credential: Option<&PullCredential>,
+        credential: Option<&PullCredential>,
     ) -> Result<ImageFacts, Fail> {
+        let password = credential.map_or("", |credential| &credential.password);
         let effect = |state: &mut State, _| {
+            let tried = (image.clone(), password.to_owned());
+            state.keys.tried.push(tried);
+            if state
+                .keys
+                .locks
+                .get(image)
+                .is_some_and(|lock| lock != password)
+            {
+                return Err(Fail::retry(
+                    "ErrImagePull",
+                    format!("{password:?} is no key"),
+                ));
+            }
             if image.as_str().contains("missing") {
                 return Err(Fail::retry("ErrImagePull", format!("{image}: not found")));
             }
@@ -408,5 +428,6 @@ fn facts(image: &ImageName) -> ImageFacts {
         reference: image.to_string(),
         uid: None,
         username: String::new(),
+        size: 1,
     }
 }

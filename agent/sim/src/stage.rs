@@ -81,7 +81,10 @@ impl Stage {
             },
             node_ips: vec![std::net::IpAddr::from([10, 1, 1, 1])],
             start_slots: 4,
-            parallel_pulls: Some(1),
+            pulls: agent_loops::PullLimits {
+                parallel: Some(1),
+                ..Default::default()
+            },
             log_interval: Duration::from_secs(10),
         };
         let crashes = world.crashes();

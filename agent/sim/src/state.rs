@@ -16,6 +16,7 @@ use agent_core::Fail;
 
 use crate::calls::{Call, Verb};
 use crate::faults::{Fault, Weather};
+use crate::keyring::Keys;
 use crate::script::Script;
 
 /// The whole world. Changed only through the doors and by its own timers.
@@ -27,6 +28,8 @@ pub struct State {
     pub sandboxes: BTreeMap<SandboxId, Sandbox>,
     /// Containers by identity.
     pub containers: BTreeMap<ContainerId, Container>,
+    /// Who may pull and use which image.
+    pub keys: Keys,
     /// Images on the node.
     pub images: BTreeSet<ImageName>,
     /// Pods with something on the host.

@@ -17,7 +17,8 @@ use crate::calls::{Call, Verb};
 use crate::devices::FakeDevices;
 use crate::faults::{Fault, FaultKind, Weather};
 use crate::host::FakeHost;
-use crate::objects::{FakeObjects, NoKeys};
+use crate::keyring::FakeKeyring;
+use crate::objects::FakeObjects;
 use crate::runtime::FakeRuntime;
 use crate::script::Script;
 use crate::state::{Aftermath, State};
@@ -95,8 +96,8 @@ impl World {
             }),
             asker: Arc::new(FakeAsker { world: world() }),
             objects: Arc::new(FakeObjects { world: world() }),
-            keyring: Arc::new(NoKeys),
             offer: self.offer.subscribe(),
+            keyring: Arc::new(FakeKeyring { world: world() }),
         }
     }
 

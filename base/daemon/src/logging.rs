@@ -22,7 +22,13 @@ pub fn start_logging(format: LogFormat, verbosity: u8) {
     };
     // Transport crates are quiet unless asked: their debug lines would drown ours.
     let default = format!("{level},h2=info,hyper=info,tonic=info,tower=info,rustls=info");
-    let filter = EnvFilter::try_from_env("GPULET_LOG").unwrap_or_else(|_| EnvFilter::new(default));
+    let mut filter =
+        EnvFilter::try_from_env("GPULET_LOG").unwrap_or_else(|_| EnvFilter::new(default));
+    // The Kubernetes client prints answers that it cannot read, and they can be secrets: no filter may
+    // let that through.
+    if let Ok(silence) = "kube_client::client=error".parse() {
+        filter = filter.add_directive(silence);
+    }
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr);

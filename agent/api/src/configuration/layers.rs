@@ -43,6 +43,8 @@ pub struct Layers {
 pub struct Loaded {
     /// The settings.
     pub configuration: KubeletConfiguration,
+    /// File, drop-ins and flags laid over each other, as they were written: defaults are not in it.
+    pub document: Value,
     /// What an operator should know: unknown fields, settings without effect.
     pub warnings: Vec<String>,
 }
@@ -102,6 +104,7 @@ pub fn load(layers: &Layers) -> Result<Loaded, ConfigurationError> {
         merge(&mut merged, read_file(&path)?);
     }
     lay_flags_over(&mut merged, layers.flags.clone());
+    let document = merged.clone();
     let mut report = Report::default();
     let mut map = match merged {
         Value::Object(map) => map,
@@ -118,6 +121,7 @@ pub fn load(layers: &Layers) -> Result<Loaded, ConfigurationError> {
     let warnings = warnings(&report.unknown, &configuration);
     Ok(Loaded {
         configuration,
+        document,
         warnings,
     })
 }

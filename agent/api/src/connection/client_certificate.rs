@@ -14,7 +14,7 @@ use super::kubeconfig::{Endpoint, PairSource};
 use super::names::{Names, ServingNames};
 use super::pair::Pair;
 use super::rate::Rate;
-use super::renewal::{chance, due, jittered, sleep_towards, stamp, tries};
+use super::renewal::{PAUSE, chance, due, jittered, sleep_towards, stamp, tries};
 use super::signing::{CLIENT, request};
 use super::store::Store;
 use super::transport::Transport;
@@ -112,6 +112,8 @@ impl ClientCertificate {
                     "the node got no certificate for the API server"
                 );
                 tokio::time::sleep(delay).await;
+            } else {
+                tokio::time::sleep(PAUSE).await;
             }
         }
     }

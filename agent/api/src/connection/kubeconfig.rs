@@ -13,7 +13,7 @@ use super::proxy::Proxy;
 use super::store::write_private;
 
 /// What the present context of a kubeconfig says.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Endpoint {
     /// Server, authority and token. Client certificates are in `pair`, not in here.
     pub(super) config: Config,
@@ -42,6 +42,16 @@ pub(super) struct PairSource {
 enum Material {
     File(PathBuf),
     Inline(Vec<u8>),
+}
+
+impl fmt::Debug for Endpoint {
+    /// The server only: the address of a proxy may hold a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("server", &self.config.cluster_url)
+            .field("pair", &self.pair)
+            .finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for Material {

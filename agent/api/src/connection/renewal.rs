@@ -8,6 +8,10 @@ use base_daemon::Backoff;
 
 use super::pair::Leaf;
 
+/// Shortest time between two requests: a signer that dates certificates back may give ones that are due
+/// when they come (Kubernetes 1.37).
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
+
 /// Longest sleep: the clock may be set, and the machine may have been suspended.
 const LONGEST: Duration = Duration::from_secs(3600);
 

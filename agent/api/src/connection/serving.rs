@@ -46,7 +46,7 @@ pub struct ServingCertificate {
 #[derive(Debug)]
 enum Source {
     Signed(Signed),
-    Files(Files),
+    Files(Box<Files>),
     SelfSigned,
 }
 
@@ -68,9 +68,11 @@ impl ServingCertificate {
                     Arc::clone(&identity),
                 ))
             }
-            Some((certificate, key)) => {
-                Source::Files(Files::begin(certificate, key, Arc::clone(&identity))?)
-            }
+            Some((certificate, key)) => Source::Files(Box::new(Files::begin(
+                certificate,
+                key,
+                Arc::clone(&identity),
+            )?)),
             None => {
                 identity.replace(self_signed::had(&settings.cert_dir, &settings.node)?);
                 Source::SelfSigned

@@ -3,5 +3,6 @@
 mod api;
 mod bootstrap;
 mod place;
+mod proxy;
 mod rotation;
 mod serving;

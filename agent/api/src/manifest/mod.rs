@@ -21,7 +21,6 @@ use crate::document::{self, DocumentError};
 use crate::problem::{self, Problem};
 
 pub use container_hash::container_hash;
-pub(crate) use needs::needs;
 pub(crate) use want::{common, from_api};
 
 /// Where a manifest lies and which node it is for. Both are part of a generated UID.

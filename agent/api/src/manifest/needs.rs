@@ -19,7 +19,7 @@ const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 /// What the pod needs. Total: amounts that are no quantities count as nothing, since the door that read
 /// the pod has refused them.
-pub fn needs(pod: &Pod) -> Needs {
+pub(crate) fn needs(pod: &Pod) -> Needs {
     let Some(spec) = &pod.spec else {
         return Needs::default();
     };

@@ -38,7 +38,7 @@ pub struct MirrorInputs {
 }
 
 /// First and longest pause after a call that failed.
-const PAUSE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(60));
+const PAUSE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
 /// How long the watch may take to show what a call has done.
 const SHOWN: Duration = Duration::from_secs(10);
 /// A call that takes longer has failed.
@@ -49,7 +49,12 @@ pub async fn keep_mirrors(client: Client, node_name: String, mut inputs: MirrorI
     let mut holds = BTreeMap::new();
     loop {
         let steps = steps(&mut inputs, &node_name, &mut holds);
-        let calls = steps.into_iter().map(|step| call(&client, step));
+        let calls = steps.into_iter().map(|step| {
+            // What fails again is no news.
+            let again = holds.get(step.name()).is_some_and(|hold| !hold.worked);
+            call(&client, step, again)
+        });
+        let calls: Vec<_> = calls.collect();
         let now = Instant::now();
         for (name, uid, worked) in future::join_all(calls).await {
             let hold = holds.entry(name).or_insert_with(Hold::new);
@@ -141,8 +146,8 @@ fn wanted(steps: &[Step], name: &PodName) -> bool {
     steps.iter().any(|step| step.name() == name)
 }
 
-/// Does one step. Returns the name, the UID of the mirror as it was, and whether it worked.
-async fn call(client: &Client, step: Step) -> (PodName, Option<String>, bool) {
+/// Does one step, which has failed before when `again`. Returns the name, the UID of the mirror as it was, and whether it worked.
+async fn call(client: &Client, step: Step, again: bool) -> (PodName, Option<String>, bool) {
     let name = step.name().clone();
     let api: Api<Pod> = Api::namespaced(client.clone(), &name.namespace);
     let (uid, verb) = match &step {
@@ -177,16 +182,23 @@ async fn call(client: &Client, step: Step) -> (PodName, Option<String>, bool) {
             status.code == 404
         }
         Ok(Err(error)) => {
-            let why = Chain(&error);
-            warn!(pod = %name, %why, "cannot {verb} the mirror pod, trying again; the static pod runs all the same");
+            failed(&name, verb, again, &Chain(&error).to_string());
             false
         }
         Err(_) => {
-            warn!(pod = %name, "the API server did not answer in time, trying again to {verb} the mirror pod");
+            failed(&name, verb, again, "the API server did not answer in time");
             false
         }
     };
     (name, uid, worked)
+}
+
+fn failed(pod: &PodName, verb: &str, again: bool, why: &str) {
+    if again {
+        debug!(%pod, why, "cannot {verb} the mirror pod yet");
+    } else {
+        warn!(%pod, why, "cannot {verb} the mirror pod, trying again; the static pod runs all the same");
+    }
 }
 
 /// Waits for news; a channel without a sender has none any more.

@@ -1,6 +1,8 @@
 //! A small API server for tests: pods alone, with list, watch, create, status patch and delete. It
 //! can be slow, refuse single pods, forget its history, and be away.
 
+mod merge;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -18,6 +20,7 @@ use tower::service_fn;
 
 use super::cache::{ApiPods, name};
 use super::mirror_hash;
+use merge::merge;
 
 /// A pod of the API, from JSON that needs to say only what matters.
 pub(crate) fn pod(name: &str, rest: Value) -> Pod {
@@ -33,58 +36,6 @@ pub(crate) fn pod(name: &str, rest: Value) -> Pod {
     serde_json::from_value(value).unwrap()
 }
 
-/// JSON merge with the lists that Kubernetes merges by key.
-fn merge(to: &mut Value, from: &Value) {
-    let (Value::Object(to), Value::Object(from)) = (&mut *to, from) else {
-        *to = from.clone();
-        return;
-    };
-    for (key, value) in from {
-        let by = match key.as_str() {
-            "conditions" => "type",
-            "podIPs" | "hostIPs" => "ip",
-            _ => "",
-        };
-        match (to.get_mut(key), value) {
-            _ if key.starts_with("$setElementOrder/") => {}
-            (_, Value::Null) => drop(to.remove(key)),
-            (Some(Value::Array(list)), Value::Array(entries)) if !by.is_empty() => {
-                merge_list(list, entries, by);
-            }
-            (Some(old @ Value::Object(_)), Value::Object(_)) => merge(old, value),
-            _ => drop(to.insert(key.clone(), value.clone())),
-        }
-    }
-    for (key, order) in from {
-        let list = key
-            .strip_prefix("$setElementOrder/")
-            .and_then(|list| to.get_mut(list));
-        if let (Some(Value::Array(list)), Value::Array(order)) = (list, order) {
-            let place = |entry: &Value| {
-                let same = |place: &Value| {
-                    let place = place.as_object().unwrap();
-                    place
-                        .iter()
-                        .all(|(key, value)| entry.get(key) == Some(value))
-                };
-                order.iter().position(same)
-            };
-            list.sort_by_key(place);
-        }
-    }
-}
-
-fn merge_list(list: &mut Vec<Value>, entries: &[Value], by: &str) {
-    for entry in entries {
-        let at = list.iter().position(|old| old.get(by) == entry.get(by));
-        match at {
-            Some(at) if entry.get("$patch").is_some() => drop(list.remove(at)),
-            Some(at) => merge(&mut list[at], entry),
-            None => list.push(entry.clone()),
-        }
-    }
-}
-
 #[derive(Debug, Default)]
 struct State {
     pods: BTreeMap<String, Pod>,
@@ -96,6 +47,7 @@ struct State {
     calls: Vec<String>,
     patches: Vec<Value>,
     faults: BTreeMap<String, VecDeque<u16>>,
+    dropped: Option<&'static str>,
     away: bool,
     delay: Duration,
     /// Calls while it was away.
@@ -168,6 +120,11 @@ impl FakeApi {
         let mut state = self.state.lock().unwrap();
         let faults = state.faults.entry(pod.to_owned()).or_default();
         faults.extend(codes);
+    }
+
+    /// Leaves this field out of every status, as a server of another version does.
+    pub(crate) fn drop_field(&self, field: &'static str) {
+        self.state.lock().unwrap().dropped = Some(field);
     }
 
     pub(crate) fn away(&self, away: bool) {
@@ -302,6 +259,9 @@ impl FakeApi {
         }
         let mut value = serde_json::to_value(old).unwrap();
         merge(&mut value, &patch);
+        if let (Some(field), Value::Object(status)) = (state.dropped, &mut value["status"]) {
+            status.remove(field);
+        }
         let new = serde_json::from_value(value).unwrap();
         let new = if new == *old {
             new

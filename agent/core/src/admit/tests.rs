@@ -51,8 +51,9 @@ fn verdict(needs: &Needs, others: &[Needs], offer: &NodeOffer) -> String {
 
 #[test]
 fn operating_system_groups_and_features() {
+    type Change = fn(&mut Needs);
     let mut offer = node();
-    let cases: [(fn(&mut Needs), &str); 6] = [
+    let cases: [(Change, &str); 6] = [
         (
             |pod| pod.os_label = Some("windows".to_owned()),
             "PodOSSelectorNodeLabelDoesNotMatch: Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",

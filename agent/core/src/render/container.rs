@@ -220,10 +220,17 @@ fn waiting(
     Some(ContainerState::Waiting { reason, message })
 }
 
+/// Reasons of a pull that was tried and failed.
+const PULL_REASONS: [&str; 3] = [
+    "ErrImagePull",
+    "RegistryUnavailable",
+    "SignatureValidationFailed",
+];
+
 /// The first failed pull is told as it is, later ones as a back-off.
 fn pull_words(failure: &Failure, container: &ContainerWant) -> (String, String) {
     let fail = &failure.fail;
-    if fail.reason != "ErrImagePull" || failure.count < 2 {
+    if !PULL_REASONS.contains(&fail.reason) || failure.count < 2 {
         return (fail.reason.to_owned(), fail.message.clone());
     }
     let message = format!("Back-off pulling image \"{}\": {fail}", container.image);

@@ -226,7 +226,10 @@ fn a_pod_that_waits_says_for_what() {
         words(&scene, 0),
         "Failed initialized: wait ContainerCreating"
     );
-    assert_eq!(status.message, "Pod was rejected: Allocate failed due to NeverFits: 2 GPUs wanted, 1 free, which is unexpected");
+    assert_eq!(
+        status.message,
+        "Pod was rejected: Allocate failed due to NeverFits: 2 GPUs wanted, 1 free, which is unexpected"
+    );
 }
 
 #[test]

@@ -36,5 +36,6 @@ fn facts(image: Image) -> ImageFacts {
         reference: image.id,
         uid: image.uid.map(|uid| uid.value),
         username: image.username,
+        size: image.size,
     }
 }

@@ -1,7 +1,9 @@
 //! The calls, one file for each method of the runtime's two services.
 
+pub(crate) mod attach;
 pub(crate) mod container_status;
 pub(crate) mod create_container;
+pub(crate) mod exec;
 pub(crate) mod exec_sync;
 pub(crate) mod get_container_events;
 pub(crate) mod image_status;
@@ -9,12 +11,14 @@ pub(crate) mod list_containers;
 pub(crate) mod list_images;
 pub(crate) mod list_pod_sandbox;
 pub(crate) mod pod_sandbox_status;
+pub(crate) mod port_forward;
 pub(crate) mod pull_image;
 pub(crate) mod remove_container;
 pub(crate) mod remove_pod_sandbox;
 pub(crate) mod reopen_container_log;
 pub(crate) mod run_pod_sandbox;
 pub(crate) mod runtime_config;
+pub(crate) mod runtime_handlers;
 pub(crate) mod start_container;
 pub(crate) mod status;
 pub(crate) mod stop_container;

@@ -13,8 +13,15 @@ const VERB: Verb = Verb {
     reason: "ErrImagePull",
 };
 
-/// Causes that runtimes name at the beginning of the message (k8s.io/cri-api v0.37.2, `errors`).
-const CAUSES: [&str; 2] = ["RegistryUnavailable", "SignatureValidationFailed"];
+/// Causes that runtimes name at the beginning of the message (k8s.io/cri-api v0.37.2, `errors`), and how
+/// the stock kubelet tells them.
+const CAUSES: [(&str, &str); 2] = [
+    ("RegistryUnavailable", "the registry is unavailable"),
+    (
+        "SignatureValidationFailed",
+        "the signature validation failed",
+    ),
+];
 
 /// What containerd says of a text that is no image reference at all.
 const NO_REFERENCE: &str = "invalid reference format";
@@ -57,14 +64,17 @@ fn auth(credential: &PullCredential) -> AuthConfig {
 /// Every failed pull may work later: the image may be pushed, the registry may come back, a
 /// credential may be set right. Only a bad name stays one.
 fn refusal(image: &str, status: &Status) -> Fail {
+    for (cause, because) in CAUSES {
+        if let Some(detail) = status.message().strip_prefix(cause) {
+            let message = format!("image pull failed for {image} because {because}{detail}");
+            return Fail::retry(cause, message);
+        }
+    }
     let message = format!("image {image}: {}", fail::of(VERB, status).message);
     if status.message().contains(NO_REFERENCE) {
         return Fail::permanent("InvalidImageName", message);
     }
-    let cause = CAUSES
-        .into_iter()
-        .find(|cause| status.message().starts_with(cause));
-    Fail::retry(cause.unwrap_or(VERB.reason), message)
+    Fail::retry(VERB.reason, message)
 }
 
 #[cfg(test)]

@@ -14,10 +14,11 @@ const VERB: Verb = Verb {
 pub(crate) async fn run_pod_sandbox(
     connection: &Connection,
     config: PodSandboxConfig,
+    runtime_handler: String,
 ) -> Result<SandboxId, Fail> {
     let message = RunPodSandboxRequest {
         config: Some(config),
-        runtime_handler: String::new(),
+        runtime_handler,
     };
     let request = connection.request(message);
     let response = connection

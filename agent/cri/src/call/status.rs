@@ -1,9 +1,10 @@
-//! Status: here for the one question that no other call answers, whether CDI is on.
+//! Status: how the runtime is, what its handlers can do, and whether CDI is on.
 
 use std::collections::BTreeMap;
 
 use agent_core::Fail;
-use proto::cri::StatusRequest;
+use agent_loops::ports::{RuntimeCondition, RuntimeConditions, RuntimeHandler};
+use proto::cri::{RuntimeStatus, StatusRequest, StatusResponse};
 use serde_json::Value;
 
 use crate::connection::Connection;
@@ -14,15 +15,76 @@ const VERB: Verb = Verb {
     reason: "RuntimeUnavailable",
 };
 
-/// Whether the runtime resolves CDI device names; also remembered in the connection.
-pub(crate) async fn cdi(connection: &Connection) -> Result<bool, Fail> {
-    let request = connection.request(StatusRequest { verbose: true });
-    let response = connection
+/// What only a verbose answer tells, and what never changes while a runtime runs.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Abilities {
+    /// CDI device names are resolved.
+    pub(crate) cdi: bool,
+    /// Handlers by name.
+    pub(crate) handlers: Vec<RuntimeHandler>,
+    /// `None` when the runtime does not speak of its features.
+    pub(crate) supplemental_groups_policy: Option<bool>,
+}
+
+/// Asks what the runtime can do; whether it resolves CDI names is also remembered in the connection.
+pub(crate) async fn abilities(connection: &Connection) -> Result<Abilities, Fail> {
+    let abilities = abilities_in(ask(connection, true).await?);
+    connection.set_cdi(Some(abilities.cdi));
+    Ok(abilities)
+}
+
+/// Asks how the runtime is.
+pub(crate) async fn conditions(connection: &Connection) -> Result<RuntimeConditions, Fail> {
+    let response = ask(connection, false).await?;
+    Ok(conditions_in(response.status.unwrap_or_default()))
+}
+
+async fn ask(connection: &Connection, verbose: bool) -> Result<StatusResponse, Fail> {
+    let request = connection.request(StatusRequest { verbose });
+    connection
         .answer(VERB, connection.runtime().status(request))
-        .await?;
-    let cdi = cdi_in(&response.info);
-    connection.set_cdi(Some(cdi));
-    Ok(cdi)
+        .await
+}
+
+fn abilities_in(response: StatusResponse) -> Abilities {
+    let mut handlers: Vec<_> = response
+        .runtime_handlers
+        .into_iter()
+        .map(|handler| {
+            let features = handler.features.unwrap_or_default();
+            RuntimeHandler {
+                name: handler.name,
+                recursive_read_only_mounts: features.recursive_read_only_mounts,
+                user_namespaces: features.user_namespaces,
+            }
+        })
+        .collect();
+    // Runtimes keep them in a map: without an order every answer would look like a change.
+    handlers.sort_by(|one, two| one.name.cmp(&two.name));
+    Abilities {
+        cdi: cdi_in(&response.info),
+        handlers,
+        supplemental_groups_policy: response
+            .features
+            .map(|features| features.supplemental_groups_policy),
+    }
+}
+
+fn conditions_in(status: RuntimeStatus) -> RuntimeConditions {
+    let mut conditions = RuntimeConditions::default();
+    for condition in status.conditions {
+        let place = match condition.r#type.as_str() {
+            "RuntimeReady" => &mut conditions.runtime,
+            "NetworkReady" => &mut conditions.network,
+            _ => continue,
+        };
+        *place = Some(RuntimeCondition {
+            status: condition.status,
+            reason: condition.reason,
+            message: condition.message,
+        });
+    }
+    conditions
 }
 
 /// containerd puts its running configuration as JSON under `config`: 1.7 and 2.x say `enableCDI`. A

@@ -1,34 +1,53 @@
 //! The container's configuration.
 
 use agent_core::expand;
-use agent_loops::ports::{ContainerSpec, PreparedMount, Propagation};
+use agent_loops::ports::{ContainerSpec, MountSource, PreparedMount, Propagation};
 use proto::cri::{
     CdiDevice, ContainerConfig, ContainerMetadata, CreateContainerRequest, Device, ImageSpec,
-    LinuxContainerConfig, Mount, MountPropagation,
+    LinuxContainerConfig, LinuxContainerSecurityContext, Mount, MountPropagation, NamespaceMode,
 };
 
 use super::env::Environment;
 use super::error::ConfigError;
 use super::input::PodInput;
 use super::kernel::Kernel;
+use super::namespaces::mappings;
 use super::resources::resources;
 use super::sandbox;
 use super::security::security;
 use super::settings::NodeSettings;
+use super::stop_signal::stop_signal;
 use crate::labels;
 
-/// The request to make a container. `cdi`: the runtime resolves CDI device names; otherwise devices
-/// are spelled out.
+/// What the runtime is asked about before a container is made.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Answers<'a> {
+    /// It resolves CDI device names; otherwise devices are spelled out.
+    pub(crate) cdi: bool,
+    /// The running container that `target` asks for.
+    pub(crate) target: Option<&'a str>,
+}
+
+/// The container whose processes an ephemeral container wants to see, if it names one.
+pub(crate) fn target(spec: &ContainerSpec) -> Option<&str> {
+    let of_pod = spec.pod.manifest.spec.as_ref()?;
+    let mut all = of_pod.ephemeral_containers.iter().flatten();
+    let own = all.find(|each| each.name == spec.container.as_str())?;
+    let name = own.target_container_name.as_deref();
+    name.filter(|name| !name.is_empty())
+}
+
+/// The request to make a container.
 pub(crate) fn container_request(
     spec: &ContainerSpec,
     node: &NodeSettings,
     kernel: &Kernel,
-    cdi: bool,
+    answers: Answers<'_>,
 ) -> Result<CreateContainerRequest, ConfigError> {
-    let pod = PodInput::new(&spec.pod, &spec.prepared, node)?;
+    let pod = PodInput::new(&spec.pod, &spec.prepared, &spec.references, node)?;
     Ok(CreateContainerRequest {
         pod_sandbox_id: spec.sandbox.to_string(),
-        config: Some(config(&pod, spec, kernel, cdi)?),
+        config: Some(config(&pod, spec, kernel, answers)?),
         sandbox_config: Some(sandbox::of(&pod, spec.sandbox_attempt)?),
     })
 }
@@ -37,11 +56,12 @@ fn config(
     pod: &PodInput<'_>,
     spec: &ContainerSpec,
     kernel: &Kernel,
-    cdi: bool,
+    answers: Answers<'_>,
 ) -> Result<ContainerConfig, ConfigError> {
-    let container = pod.container(spec.container.as_str())?;
+    let container = &*pod.container(spec.container.as_str())?;
+    let cdi = answers.cdi;
     let name = || container.name.clone();
-    let environment = Environment::of(pod, container, &spec.ips, &spec.grants, cdi)?;
+    let environment = Environment::of(pod, container, spec, cdi)?;
     let expanded = |words: &Option<Vec<String>>| -> Vec<String> {
         let words = words.iter().flatten();
         words
@@ -63,6 +83,7 @@ fn config(
         args: expanded(&container.args),
         working_dir: container.working_dir.clone().unwrap_or_default(),
         mounts: mounts(spec, cdi),
+        stop_signal: stop_signal(container)?.into(),
         devices: if cdi { Vec::new() } else { devices(spec) },
         cdi_devices: if cdi { cdi_devices(spec) } else { Vec::new() },
         labels: labels::of_container(pod.want, &container.name),
@@ -83,11 +104,28 @@ fn config(
         tty: container.tty.unwrap_or(false),
         linux: Some(LinuxContainerConfig {
             resources: Some(resources(pod, container, kernel)?),
-            security_context: Some(security(pod, container, &spec.image, kernel)?),
+            security_context: Some(looking_into(
+                security(pod, container, &spec.image, kernel)?,
+                answers.target,
+            )),
         }),
         envs: environment.into_pairs(),
         ..Default::default()
     })
+}
+
+/// With the processes of another container, where the containers of the pod do not share them anyway.
+fn looking_into(
+    mut security: LinuxContainerSecurityContext,
+    target: Option<&str>,
+) -> LinuxContainerSecurityContext {
+    if let (Some(target), Some(options)) = (target, &mut security.namespace_options)
+        && options.pid() == NamespaceMode::Container
+    {
+        options.set_pid(NamespaceMode::Target);
+        options.target_id = target.to_owned();
+    }
+    security
 }
 
 fn mounts(spec: &ContainerSpec, cdi: bool) -> Vec<Mount> {
@@ -101,6 +139,12 @@ fn mounts(spec: &ContainerSpec, cdi: bool) -> Vec<Mount> {
             ..Default::default()
         }));
     }
+    if let Some(range) = spec.prepared.user_namespace {
+        for mount in &mut mounts {
+            mount.uid_mappings = mappings(range);
+            mount.gid_mappings = mappings(range);
+        }
+    }
     mounts
 }
 
@@ -110,13 +154,31 @@ fn mount(prepared: &PreparedMount) -> Mount {
         Propagation::HostToContainer => MountPropagation::PropagationHostToContainer,
         Propagation::Bidirectional => MountPropagation::PropagationBidirectional,
     };
-    Mount {
+    let mount = Mount {
         container_path: prepared.container_path.clone(),
-        host_path: prepared.host_path.to_string_lossy().into_owned(),
         readonly: prepared.read_only,
         recursive_read_only: prepared.recursive_read_only,
         propagation: propagation.into(),
         ..Default::default()
+    };
+    match &prepared.source {
+        MountSource::Path(path) => Mount {
+            host_path: path.to_string_lossy().into_owned(),
+            ..mount
+        },
+        MountSource::Image {
+            reference,
+            sub_path,
+            ..
+        } => Mount {
+            image: Some(ImageSpec {
+                image: reference.clone(),
+                user_specified_image: reference.clone(),
+                ..Default::default()
+            }),
+            image_sub_path: sub_path.clone(),
+            ..mount
+        },
     }
 }
 

@@ -1,5 +1,6 @@
 //! Values of the downward API: what a container is told of its own pod.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use agent_core::{Quantity, in_units, pair_lines, subscript};
@@ -71,9 +72,9 @@ pub(crate) fn of_resources(
         .filter(|name| !name.is_empty());
     let container = match named {
         Some(name) => pod.container(name).map_err(|error| error.to_string())?,
-        None => container,
+        None => Cow::Borrowed(container),
     };
-    let amount = amount(pod, container, &selector.resource).map_err(|error| error.to_string())?;
+    let amount = amount(pod, &container, &selector.resource).map_err(|error| error.to_string())?;
     let amount =
         amount.ok_or_else(|| format!("resource {:?} cannot be asked for", selector.resource))?;
     let divisor = selector

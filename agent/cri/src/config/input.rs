@@ -1,8 +1,10 @@
 //! A pod as the builders read it.
 
+use std::borrow::Cow;
+
 use agent_core::PodWant;
-use agent_loops::ports::{PreparedPod, WantedPod};
-use k8s_openapi::api::core::v1::{Container, PodSecurityContext, PodSpec};
+use agent_loops::ports::{PreparedPod, References, WantedPod};
+use k8s_openapi::api::core::v1::{Container, EphemeralContainer, PodSecurityContext, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::error::ConfigError;
@@ -16,6 +18,7 @@ pub(crate) struct PodInput<'a> {
     pub(crate) metadata: &'a ObjectMeta,
     pub(crate) spec: &'a PodSpec,
     pub(crate) prepared: &'a PreparedPod,
+    pub(crate) references: &'a References,
     pub(crate) node: &'a NodeSettings,
 }
 
@@ -23,6 +26,7 @@ impl<'a> PodInput<'a> {
     pub(crate) fn new(
         pod: &'a WantedPod,
         prepared: &'a PreparedPod,
+        references: &'a References,
         node: &'a NodeSettings,
     ) -> Result<Self, ConfigError> {
         let spec = pod.manifest.spec.as_ref().ok_or(ConfigError::NoSpec)?;
@@ -31,6 +35,7 @@ impl<'a> PodInput<'a> {
             metadata: &pod.manifest.metadata,
             spec,
             prepared,
+            references,
             node,
         })
     }
@@ -44,10 +49,29 @@ impl<'a> PodInput<'a> {
             .chain(&self.spec.containers)
     }
 
-    pub(crate) fn container(&self, name: &str) -> Result<&'a Container, ConfigError> {
-        self.containers()
-            .find(|container| container.name == name)
+    /// One of these, or an ephemeral one.
+    pub(crate) fn container(&self, name: &str) -> Result<Cow<'a, Container>, ConfigError> {
+        if let Some(container) = self.containers().find(|each| each.name == name) {
+            return Ok(Cow::Borrowed(container));
+        }
+        let ephemeral = self.ephemeral(name);
+        // All fields that both kinds have are called and written alike.
+        let same = ephemeral.and_then(|each| serde_json::to_value(each).ok());
+        let same = same.and_then(|value| serde_json::from_value(value).ok());
+        same.map(Cow::Owned)
             .ok_or_else(|| ConfigError::NoContainer(name.to_owned()))
+    }
+
+    pub(crate) fn ephemeral(&self, name: &str) -> Option<&'a EphemeralContainer> {
+        let mut all = self.spec.ephemeral_containers.iter().flatten();
+        all.find(|each| each.name == name)
+    }
+
+    /// As the stock kubelet writes it into messages.
+    pub(crate) fn place(&self, container: &str) -> String {
+        let (name, uid) = (&self.want.name, &self.want.uid);
+        let pod = format!("{}_{}({uid})", name.name, name.namespace);
+        format!("pod: \"{pod}\", container: {container}")
     }
 
     pub(crate) fn security(&self) -> Option<&'a PodSecurityContext> {

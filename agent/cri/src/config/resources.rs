@@ -10,6 +10,7 @@ use super::error::ConfigError;
 use super::input::PodInput;
 use super::kernel::{Kernel, page_size};
 use super::oom::{self, OomInput};
+use super::settings::NodeSettings;
 
 /// Limits and weights of one container. Where it names no limit, one of the pod as a whole
 /// (`spec.resources`) stands in.
@@ -37,10 +38,32 @@ pub(crate) fn resources(
     };
     let node = pod.node;
     let mut resources = LinuxContainerResources {
-        cpu_shares: cpu_shares(cpu_request),
-        memory_limit_in_bytes: memory_limit,
         oom_score_adj: oom_score(pod, container, own)?,
         hugepage_limits: hugepages(pod, container, kernel)?,
+        ..limits(node, cpu_request, cpu_limit, memory_limit)
+    };
+    match (node.swap_accounting, node.cgroup_v2) {
+        (true, true) => drop(
+            resources
+                .unified
+                .insert("memory.swap.max".to_owned(), "0".to_owned()),
+        ),
+        (true, false) => resources.memory_swap_limit_in_bytes = memory_limit,
+        (false, _) => {}
+    }
+    Ok(resources)
+}
+
+/// What container, pod and overhead have in common. No limit is 0.
+pub(super) fn limits(
+    node: &NodeSettings,
+    cpu_request: Quantity,
+    cpu_limit: Quantity,
+    memory_limit: i64,
+) -> LinuxContainerResources {
+    let mut resources = LinuxContainerResources {
+        cpu_shares: cpu_shares(cpu_request),
+        memory_limit_in_bytes: memory_limit,
         ..Default::default()
     };
     if node.cpu_quota {
@@ -53,16 +76,7 @@ pub(crate) fn resources(
             .unified
             .insert("memory.oom.group".to_owned(), "1".to_owned());
     }
-    match (node.swap_accounting, node.cgroup_v2) {
-        (true, true) => drop(
-            resources
-                .unified
-                .insert("memory.swap.max".to_owned(), "0".to_owned()),
-        ),
-        (true, false) => resources.memory_swap_limit_in_bytes = memory_limit,
-        (false, _) => {}
-    }
-    Ok(resources)
+    resources
 }
 
 /// CPU and memory of a list of requests and limits.
@@ -130,20 +144,30 @@ fn oom_score(pod: &PodInput<'_>, container: &Container, own: Compute) -> Result<
     }))
 }
 
-/// Memory requests of the containers that ever run side by side: plain init containers run one at a
-/// time beside the sidecars before them, main containers beside all sidecars.
+/// Memory requests of the containers that ever run side by side.
 fn memory_at_peak(init: &[Compute], sidecars: &[bool], main: &[Compute]) -> i64 {
-    let (mut staying, mut peak) = (0_i64, 0_i64);
+    at_peak(init, sidecars, main, |each| each.memory.request).value()
+}
+
+/// An amount of the containers that ever run side by side: plain init containers run one at a time
+/// beside the sidecars before them, main containers beside all sidecars.
+pub(super) fn at_peak(
+    init: &[Compute],
+    sidecars: &[bool],
+    main: &[Compute],
+    amount: impl Fn(&Compute) -> Quantity,
+) -> Quantity {
+    let (mut staying, mut peak) = (Quantity::default(), Quantity::default());
     for (each, sidecar) in init.iter().zip(sidecars) {
-        let now = staying.saturating_add(memory(each));
+        let now = staying.plus(amount(each));
         peak = peak.max(now);
         if *sidecar {
             staying = now;
         }
     }
     main.iter()
-        .map(memory)
-        .fold(staying, i64::saturating_add)
+        .map(amount)
+        .fold(staying, Quantity::plus)
         .max(peak)
 }
 
@@ -151,11 +175,11 @@ fn memory(each: &Compute) -> i64 {
     each.memory.request.value()
 }
 
-fn is_sidecar(container: &Container) -> bool {
+pub(super) fn is_sidecar(container: &Container) -> bool {
     container.restart_policy.as_deref() == Some("Always")
 }
 
-fn of_each(containers: &[Container]) -> Result<Vec<Compute>, ConfigError> {
+pub(super) fn of_each(containers: &[Container]) -> Result<Vec<Compute>, ConfigError> {
     containers
         .iter()
         .map(|container| compute(container.resources.as_ref()))

@@ -12,9 +12,10 @@ use super::error::ConfigError;
 use super::hostname::hostname;
 use super::input::PodInput;
 use super::namespaces::namespaces;
+use super::pod_resources;
 use super::ports::port_mappings;
 use super::profile::{plain, selinux};
-use super::security::groups_policy;
+use super::security::{groups_policy, volume_groups};
 use super::settings::NodeSettings;
 use crate::labels;
 
@@ -23,22 +24,33 @@ pub(crate) fn sandbox_config(
     spec: &SandboxSpec,
     node: &NodeSettings,
 ) -> Result<PodSandboxConfig, ConfigError> {
-    of(
-        &PodInput::new(&spec.pod, &spec.prepared, node)?,
-        spec.attempt,
-    )
+    let pod = PodInput::new(&spec.pod, &spec.prepared, &spec.references, node)?;
+    of(&pod, spec.attempt)
+}
+
+/// The handler of the pod's RuntimeClass; empty: the default one.
+pub(crate) fn runtime_handler(spec: &SandboxSpec) -> Result<String, ConfigError> {
+    let of_pod = spec.pod.manifest.spec.as_ref();
+    let class = of_pod.and_then(|of_pod| of_pod.runtime_class_name.as_ref());
+    match (
+        class.filter(|class| !class.is_empty()),
+        &spec.references.runtime_handler,
+    ) {
+        (None, _) => Ok(String::new()),
+        (Some(_), Some(Ok(handler))) => Ok(handler.clone()),
+        (Some(_), Some(Err(fail))) => Err(ConfigError::Reference(fail.clone())),
+        (Some(class), None) => Err(ConfigError::RuntimeClass(class.clone())),
+    }
+}
+
+/// Whether the pod has a user namespace of its own, which not every handler can make.
+pub(crate) fn wants_user_namespace(spec: &SandboxSpec) -> bool {
+    let of_pod = spec.pod.manifest.spec.as_ref();
+    of_pod.is_some_and(|of_pod| of_pod.host_users == Some(false))
 }
 
 /// The same for every container in the sandbox: runtimes read log folder and cgroup parent there.
 pub(crate) fn of(pod: &PodInput<'_>, attempt: u32) -> Result<PodSandboxConfig, ConfigError> {
-    if let Some(class) = pod
-        .spec
-        .runtime_class_name
-        .as_ref()
-        .filter(|class| !class.is_empty())
-    {
-        return Err(ConfigError::RuntimeClass(class.clone()));
-    }
     let metadata = PodSandboxMetadata {
         name: pod.want.name.name.to_string(),
         namespace: pod.want.name.namespace.to_string(),
@@ -67,8 +79,8 @@ fn linux(pod: &PodInput<'_>) -> Result<LinuxPodSandboxConfig, ConfigError> {
         sysctls: sysctls
             .map(|sysctl| (sysctl.name.clone(), sysctl.value.clone()))
             .collect(),
-        overhead: None,
-        resources: None,
+        overhead: Some(pod_resources::overhead(pod)?),
+        resources: Some(pod_resources::of_pod(pod)?),
     })
 }
 
@@ -96,6 +108,7 @@ fn security(pod: &PodInput<'_>) -> Result<LinuxSandboxSecurityContext, ConfigErr
         .filter(|_| context.run_as_user.is_some());
     security.run_as_group = group.map(|value| Int64Value { value });
     security.supplemental_groups.extend(context.fs_group);
+    security.supplemental_groups.extend(volume_groups(pod));
     security
         .supplemental_groups
         .extend(context.supplemental_groups.iter().flatten());

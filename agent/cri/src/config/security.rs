@@ -1,5 +1,7 @@
 //! What a container's process may do.
 
+use std::collections::BTreeSet;
+
 use agent_loops::ports::ImageFacts;
 use k8s_openapi::api::core::v1::{Capabilities, Container, PodSecurityContext};
 use proto::cri::{Capability, Int64Value, LinuxContainerSecurityContext, SupplementalGroupsPolicy};
@@ -33,6 +35,7 @@ pub(crate) fn security(
     let group = own.run_as_group.or(of_pod.run_as_group);
     let mut groups: Vec<i64> = of_pod.fs_group.into_iter().collect();
     groups.extend(of_pod.supplemental_groups.iter().flatten());
+    groups.extend(volume_groups(pod));
     Ok(LinuxContainerSecurityContext {
         capabilities: own.capabilities.map(capabilities),
         privileged: own.privileged.unwrap_or(false),
@@ -78,22 +81,33 @@ fn user(
     let wanted = wanted.or(of_pod.and_then(|of_pod| of_pod.run_as_user));
     let non_root = own.and_then(|own| own.run_as_non_root);
     let non_root = non_root.or(of_pod.and_then(|of_pod| of_pod.run_as_non_root)) == Some(true);
-    let container = || container.name.clone();
-    match wanted.or(image.uid) {
-        Some(0) if non_root => Err(ConfigError::RunsAsRoot {
-            container: container(),
-        }),
-        Some(user) => Ok((Some(user), String::new())),
-        None if !image.username.is_empty() && non_root => Err(ConfigError::UserName {
-            container: container(),
+    let place = || pod.place(&container.name);
+    match (wanted, image.uid) {
+        (Some(0), _) if non_root => Err(ConfigError::RunAsRoot { place: place() }),
+        (None, Some(0)) if non_root => Err(ConfigError::ImageRunsAsRoot { place: place() }),
+        (Some(user), _) | (None, Some(user)) => Ok((Some(user), String::new())),
+        (None, None) if !image.username.is_empty() && non_root => Err(ConfigError::UserName {
+            place: place(),
             user: image.username.clone(),
         }),
-        None if !image.username.is_empty() => Ok((None, image.username.clone())),
-        None if non_root => Err(ConfigError::RunsAsRoot {
-            container: container(),
-        }),
-        None => Ok((Some(0), String::new())),
+        (None, None) if !image.username.is_empty() => Ok((None, image.username.clone())),
+        (None, None) if non_root => Err(ConfigError::ImageRunsAsRoot { place: place() }),
+        (None, None) => Ok((Some(0), String::new())),
     }
+}
+
+/// Groups that bound volumes ask for, where the pod does not have them anyway.
+pub(crate) fn volume_groups(pod: &PodInput<'_>) -> Vec<i64> {
+    const GROUP: &str = "pv.beta.kubernetes.io/gid";
+    let own = pod
+        .security()
+        .and_then(|own| own.supplemental_groups.as_ref());
+    let has = |group: &i64| own.is_some_and(|own| own.contains(group));
+    let volumes = pod.references.claims.values().flatten();
+    let annotations = volumes.filter_map(|volume| volume.metadata.annotations.as_ref());
+    let groups = annotations.filter_map(|annotations| annotations.get(GROUP)?.parse().ok());
+    let groups: BTreeSet<i64> = groups.filter(|group| !has(group)).collect();
+    groups.into_iter().collect()
 }
 
 /// `supplementalGroupsPolicy`: by default the image's groups are added.

@@ -7,8 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_core::{ContainerName, ContainerWant, ImageName, PodName, PodUid, PodWant, Probes};
-use agent_core::{PullPolicy, RestartPolicy};
-use agent_loops::ports::{PreparedPod, ResolverConfig, WantedPod};
+use agent_core::{PullPolicy, RestartPolicy, SandboxId};
+use agent_loops::ports::{
+    ContainerSpec, DeviceGrant, ImageFacts, PreparedContainer, PreparedPod, References,
+    ResolverConfig, SandboxSpec, WantedPod,
+};
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
@@ -20,6 +23,7 @@ use super::settings::{Allocatable, NodeSettings};
 pub(crate) struct Scene {
     pub(crate) pod: WantedPod,
     pub(crate) prepared: PreparedPod,
+    pub(crate) references: References,
     pub(crate) node: NodeSettings,
 }
 
@@ -30,7 +34,7 @@ impl Scene {
         if spec.get("containers").is_none() {
             spec["containers"] = json!([{}]);
         }
-        for list in ["containers", "initContainers"] {
+        for list in ["containers", "initContainers", "ephemeralContainers"] {
             for container in spec
                 .get_mut(list)
                 .and_then(Value::as_array_mut)
@@ -54,6 +58,7 @@ impl Scene {
         Self {
             pod,
             prepared: prepared(),
+            references: References::default(),
             node: node(),
         }
     }
@@ -64,7 +69,43 @@ impl Scene {
     }
 
     pub(crate) fn input(&self) -> PodInput<'_> {
-        PodInput::new(&self.pod, &self.prepared, &self.node).unwrap()
+        PodInput::new(&self.pod, &self.prepared, &self.references, &self.node).unwrap()
+    }
+
+    /// What a sandbox of the pod is made from.
+    pub(crate) fn sandbox_spec(&self) -> SandboxSpec {
+        SandboxSpec {
+            pod: self.pod.clone(),
+            attempt: 2,
+            prepared: Arc::new(self.prepared.clone()),
+            references: Arc::new(self.references.clone()),
+        }
+    }
+
+    /// What the container `main` is made from.
+    pub(crate) fn container_spec(
+        &self,
+        own: PreparedContainer,
+        grants: &[DeviceGrant],
+    ) -> ContainerSpec {
+        ContainerSpec {
+            pod: self.pod.clone(),
+            container: ContainerName::new("main"),
+            attempt: 3,
+            sandbox: SandboxId::new("sandbox-1"),
+            sandbox_attempt: 1,
+            ips: vec!["10.1.0.5".to_owned()],
+            prepared: Arc::new(self.prepared.clone()),
+            own,
+            image: ImageFacts {
+                reference: "sha256:1".to_owned(),
+                uid: None,
+                username: String::new(),
+                size: 1,
+            },
+            grants: grants.to_vec(),
+            references: Arc::new(self.references.clone()),
+        }
     }
 
     /// Text of the error that a builder gives.
@@ -88,7 +129,15 @@ fn want(manifest: &Pod) -> PodWant {
         devices: Vec::new(),
     };
     PodWant {
-        ephemeral: Vec::new(),
+        ephemeral: spec
+            .ephemeral_containers
+            .iter()
+            .flatten()
+            .map(|each| ContainerWant {
+                name: ContainerName::new(&each.name),
+                ..container(&Default::default())
+            })
+            .collect(),
         deletion: None,
         over: None,
         needs: Default::default(),

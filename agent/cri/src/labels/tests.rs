@@ -38,7 +38,7 @@ fn names_are_the_stock_ones() {
     assert_eq!(pairs(&labels), expected.map(owned));
 
     let main = input.container("main").unwrap();
-    let annotations = annotations_of_container(input.want, input.metadata, main, 4, &[]);
+    let annotations = annotations_of_container(input.want, input.metadata, &main, 4, &[]);
     let ports = r#"[{"containerPort":8081,"name":"admin"}]"#;
     let pre_stop = r#"{"httpGet":{"path":"stop","port":"admin","scheme":"HTTPS"}}"#;
     let expected = [
@@ -65,7 +65,7 @@ fn what_is_written_can_be_read_back() {
     let annotations = annotations_of_container(
         input.want,
         input.metadata,
-        main,
+        &main,
         4,
         &[&DeviceId::new("GPU-1"), &DeviceId::new("GPU-2")],
     );

@@ -21,6 +21,7 @@ use std::time::Duration;
 use agent_core::{Fail, FailKind};
 use base_daemon::Chain;
 
+pub(crate) use capacity::hugepages_name;
 pub use capacity::{Amounts, Capacity};
 pub use hierarchies::{CgroupVersion, detect, driver};
 pub(crate) use requests::pod_requests;

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_core::{ContainerId, ContainerName, FailKind, PodName, PodUid, PodWant, RestartPolicy};
-use agent_loops::ports::{Host, LogOwner, PreparedMount, WantedPod};
-use k8s_openapi::api::core::v1::Pod;
+use agent_core::{
+    ContainerId, ContainerName, Fail, FailKind, PodName, PodUid, PodWant, RestartPolicy,
+};
+use agent_loops::ports::{Host, LogOwner, MountSource, PreparedMount, References, WantedPod};
+use k8s_openapi::api::core::v1::{Pod, Secret};
 use serde_json::{Value, json};
 
 use super::{HostSettings, LocalHost};
@@ -16,6 +18,7 @@ use crate::cgroup::{Capacity, CgroupSettings, CgroupVersion, Tree, detect, drive
 use crate::facts::is_root;
 use crate::logs::LogLimits;
 use crate::testing::{folder, skip, with_own_mounts};
+use crate::user_namespace::UserNamespaceSettings;
 
 /// A host below a scratch folder. With cgroups, these lie below a root of their own.
 struct Bed {
@@ -69,6 +72,7 @@ fn settings_in(path: &Path) -> HostSettings {
         resolv_conf: path.join("resolv.conf"),
         cluster_domain: "cluster.local".to_owned(),
         logs: LogLimits::default(),
+        user_namespaces: UserNamespaceSettings::default(),
     }
 }
 
@@ -99,7 +103,7 @@ fn wanted(uid: &str, spec: Value) -> WantedPod {
     }
 }
 
-/// Host path by container path, relative to the bed.
+/// Source by container path, of the host relative to the bed.
 fn shown(bed: &Bed, mounts: &[PreparedMount]) -> BTreeMap<String, (String, bool)> {
     let inside = |path: &Path| {
         path.strip_prefix(&bed.path)
@@ -107,12 +111,20 @@ fn shown(bed: &Bed, mounts: &[PreparedMount]) -> BTreeMap<String, (String, bool)
             .display()
             .to_string()
     };
+    let source = |source: &MountSource| match source {
+        MountSource::Path(path) => inside(path),
+        MountSource::Image {
+            volume,
+            reference,
+            sub_path,
+        } => format!("{volume}: {reference} {sub_path}"),
+    };
     mounts
         .iter()
         .map(|mount| {
             (
                 mount.container_path.clone(),
-                (inside(&mount.host_path), mount.read_only),
+                (source(&mount.source), mount.read_only),
             )
         })
         .collect()
@@ -141,17 +153,31 @@ fn full_spec() -> Value {
                 {"name": "memory", "mountPath": "/memory", "mountPropagation": "HostToContainer"},
                 {"name": "facts", "mountPath": "/facts"},
                 {"name": "facts", "mountPath": "/one-fact", "subPath": "labels"},
-                {"name": "picture", "mountPath": "/picture"}
-            ]
+                {"name": "picture", "mountPath": "/picture", "subPath": "in/side"},
+                {"name": "hidden", "mountPath": "/hidden", "subPathExpr": "$(KEY)"}
+            ],
+            "envFrom": [{"secretRef": {"name": "s"}}]
         }],
         "volumes": [
             {"name": "disk", "emptyDir": {}},
             {"name": "memory", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
             {"name": "facts", "downwardAPI": {"items": [
                 {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}},
-            {"name": "picture", "image": {"reference": "x"}}
+            {"name": "picture", "image": {"reference": "x"}},
+            {"name": "hidden", "secret": {"secretName": "s"}},
+            {"name": "unused", "configMap": {"name": "none"}}
         ]
     })
+}
+
+/// The secret that [`full_spec`] names. Its value of `KEY` is the name of another key.
+fn references() -> Arc<References> {
+    let secret = json!({"data": {"KEY": "cGFydA==", "part": "Y29udGVudA=="}});
+    let secret = serde_json::from_value(secret).unwrap();
+    let mut references = References::default();
+    let secrets = &mut references.secrets;
+    secrets.insert("s".to_owned(), Ok(Arc::new(secret)));
+    Arc::new(references)
 }
 
 /// Container path, host path below the pod's folder, read-only: what [`full_spec`] gives.
@@ -161,6 +187,7 @@ const FULL_MOUNTS: &[(&str, &str, bool)] = &[
     ("/memory", "volumes/kubernetes.io~empty-dir/memory", false),
     ("/facts", "volumes/kubernetes.io~downward-api/facts", true),
     ("/one-fact", "volume-subpaths/facts/main/4", true),
+    ("/hidden", "volume-subpaths/hidden/main/6", true),
     ("/etc/hosts", "etc-hosts", false),
     ("/dev/end", "containers/main/00000002", false),
 ];
@@ -176,10 +203,11 @@ fn a_pod_comes_and_goes_without_a_trace() {
 async fn come_and_go() {
     let bed = Bed::new(Some("whole"));
     let pod = wanted("uid-1", full_spec());
-    let prepared = bed.host.prepare_pod(&pod, &Arc::default()).await.unwrap();
+    let references = references();
+    let prepared = bed.host.prepare_pod(&pod, &references).await.unwrap();
     assert_eq!(
         prepared,
-        bed.host.prepare_pod(&pod, &Arc::default()).await.unwrap(),
+        bed.host.prepare_pod(&pod, &references).await.unwrap(),
         "it may be repeated"
     );
     let parent = format!(
@@ -195,12 +223,12 @@ async fn come_and_go() {
     let (name, ips) = (ContainerName::new("main"), ["10.1.0.5".to_owned()]);
     let own = bed
         .host
-        .prepare_container(&pod, &prepared, &name, 2, &ips, &Arc::default())
+        .prepare_container(&pod, &prepared, &name, 2, &ips, &references)
         .await
         .unwrap();
     let again = bed
         .host
-        .prepare_container(&pod, &prepared, &name, 2, &ips, &Arc::default())
+        .prepare_container(&pod, &prepared, &name, 2, &ips, &references)
         .await
         .unwrap();
     assert_eq!(own, again, "it may be repeated");
@@ -208,17 +236,19 @@ async fn come_and_go() {
     let expected: BTreeMap<String, (String, bool)> = FULL_MOUNTS
         .iter()
         .map(|(inside, outside, ro)| (inside.to_string(), (format!("{base}/{outside}"), *ro)))
+        .chain([(
+            "/picture".to_owned(),
+            ("picture: x in/side".to_owned(), true),
+        )])
         .collect();
-    assert_eq!(
-        shown(&bed, &own.mounts),
-        expected,
-        "the runtime mounts images"
-    );
+    assert_eq!(shown(&bed, &own.mounts), expected);
     let at = |path: &str| bed.path.join(base).join(path);
     fs::write(at("volumes/kubernetes.io~empty-dir/disk/a-b/c/file"), "x").unwrap();
     assert!(at("volume-subpaths/disk/main/1/file").exists());
     let fact = fs::read_to_string(at("volume-subpaths/facts/main/4")).unwrap();
     assert_eq!(fact, "app=\"web\"");
+    let hidden = fs::read_to_string(at("volume-subpaths/hidden/main/6")).unwrap();
+    assert_eq!(hidden, "content");
     let uid = PodUid::new("uid-1");
     assert_eq!(bed.host.leftovers().await.unwrap(), [uid.clone()].into());
     bed.host.clean_pod(&uid).await.unwrap();
@@ -304,17 +334,18 @@ fn bad_input_is_a_typed_failure() {
             assert_eq!(fail.kind, FailKind::Permanent, "{uid:?}");
         }
         assert!(pods.is_dir());
-        let nfs = json!({"containers": [], "volumes": [{"name": "v", "nfs": {"server": "s", "path": "/"}}]});
+        let user = json!([{"name": "c", "volumeMounts": [{"name": "v", "mountPath": "/v"}]}]);
+        let csi = json!({"containers": user, "volumes": [{"name": "v", "csi": {"driver": "d"}}]});
         let fail = bed
             .host
-            .prepare_pod(&wanted("u", nfs), &Arc::default())
+            .prepare_pod(&wanted("u", csi), &Arc::default())
             .await
             .unwrap_err();
         assert_eq!(
             (fail.kind, fail.reason),
             (FailKind::Permanent, "FailedMount")
         );
-        let path = json!({"containers": [], "volumes": [
+        let path = json!({"containers": user, "volumes": [
             {"name": "v", "hostPath": {"path": "/nowhere/at/all", "type": "Directory"}}]});
         let fail = bed
             .host
@@ -381,4 +412,135 @@ fn the_agents_folders_are_closed_to_others() {
             assert_eq!(found, mode, "{path}");
         }
     });
+}
+
+#[test]
+fn containers_side_by_side_do_not_take_each_others_files() {
+    with_own_mounts(
+        "containers_side_by_side_do_not_take_each_others_files",
+        || {
+            run(async {
+                let bed = Bed::new(None);
+                let user =
+                    json!([{"name": "c", "volumeMounts": [{"name": "v", "mountPath": "/v"}]}]);
+                let volumes = json!([{"name": "v", "secret": {"secretName": "s"}}]);
+                let pod = wanted("u", json!({"containers": user, "volumes": volumes}));
+                let mut works = tokio::task::JoinSet::new();
+                for number in 0..24 {
+                    let (host, pod) = (bed.host.clone(), pod.clone());
+                    let data = k8s_openapi::ByteString(vec![b'x'; number % 7]);
+                    let secret = Secret {
+                        data: Some([("key".to_owned(), data)].into()),
+                        ..Secret::default()
+                    };
+                    let mut references = References::default();
+                    let secrets = &mut references.secrets;
+                    secrets.insert("s".to_owned(), Ok(Arc::new(secret)));
+                    let references = Arc::new(references);
+                    works.spawn(async move { host.prepare_pod(&pod, &references).await });
+                }
+                for outcome in works.join_all().await {
+                    assert_eq!(outcome.unwrap().stale, []);
+                }
+                let path = bed.path.join("root/pods/u/volumes/kubernetes.io~secret/v");
+                assert!(fs::read(path.join("key")).unwrap().len() < 7);
+                let names = fs::read_dir(&path).unwrap().count();
+                assert_eq!(names, 3, "the key, the link and one content");
+                assert_eq!(crate::mounts::below(&path).unwrap().len(), 1);
+                bed.host.clean_pod(&PodUid::new("u")).await.unwrap();
+            });
+        },
+    );
+}
+
+#[test]
+fn an_ephemeral_container_gets_what_any_other_gets() {
+    with_own_mounts("an_ephemeral_container_gets_what_any_other_gets", || {
+        run(async {
+            let bed = Bed::new(None);
+            let mount = json!([{"name": "v", "mountPath": "/v"}]);
+            let debug =
+                json!([{"name": "debug", "terminationMessagePath": "/end", "volumeMounts": mount}]);
+            let pod = wanted(
+                "u",
+                json!({"containers": [], "ephemeralContainers": debug, "volumes": [{"name": "v", "emptyDir": {}}]}),
+            );
+            let none = Arc::default();
+            let prepared = bed.host.prepare_pod(&pod, &none).await.unwrap();
+            let name = ContainerName::new("debug");
+            let own = bed
+                .host
+                .prepare_container(&pod, &prepared, &name, 0, &[], &none);
+            let shown = shown(&bed, &own.await.unwrap().mounts);
+            assert_eq!(shown.keys().collect::<Vec<_>>(), ["/end", "/v"]);
+            bed.host.clean_pod(&PodUid::new("u")).await.unwrap();
+        });
+    });
+}
+
+#[test]
+fn a_mount_without_its_volume_is_told() {
+    if !is_root() {
+        return skip("a_mount_without_its_volume_is_told", "the bed needs root");
+    }
+    run(async {
+        let bed = Bed::new(None);
+        let mount = json!([{"name": "v", "mountPath": "/v"}]);
+        let spec = json!({"containers": [{"name": "c", "volumeMounts": mount}]});
+        let pod = wanted("u", spec);
+        let none = Arc::default();
+        let prepared = bed.host.prepare_pod(&pod, &none).await.unwrap();
+        let name = ContainerName::new("c");
+        let own = bed
+            .host
+            .prepare_container(&pod, &prepared, &name, 0, &[], &none);
+        let expected = "cannot find volume \"v\" to mount into container \"c\"";
+        assert_eq!(
+            own.await.unwrap_err(),
+            Fail::retry("CreateContainerConfigError", expected)
+        );
+    });
+}
+
+#[test]
+fn a_pod_with_users_of_its_own_has_a_range() {
+    let bed = Bed::new(None);
+    let spec = |host_users: bool| json!({"containers": [], "hostUsers": host_users});
+    let prepared = |uid: &str, host_users: bool| {
+        let pod = wanted(uid, spec(host_users));
+        let prepared = run(bed.host.prepare_pod(&pod, &Arc::default()));
+        prepared.unwrap().user_namespace
+    };
+    assert_eq!(prepared("uid-1", true), None);
+    let one = prepared("uid-2", false).unwrap();
+    let two = prepared("uid-3", false).unwrap();
+    assert_ne!(one.first, two.first);
+    assert_eq!(prepared("uid-2", false), Some(one));
+    run(bed.host.clean_pod(&PodUid::new("uid-2"))).unwrap();
+    assert_eq!(prepared("uid-4", false), Some(one));
+}
+
+#[test]
+fn ephemeral_containers_are_made_ready_like_others() {
+    let bed = Bed::new(None);
+    let debug = json!({"name": "debug", "terminationMessagePath": "/dev/end"});
+    let pod = wanted(
+        "uid-1",
+        json!({"containers": [], "ephemeralContainers": [debug]}),
+    );
+    let name = ContainerName::new("debug");
+    let made = run(async {
+        let references = Arc::default();
+        let prepared = bed.host.prepare_pod(&pod, &references).await.unwrap();
+        let made = bed
+            .host
+            .prepare_container(&pod, &prepared, &name, 0, &[], &references);
+        made.await.unwrap()
+    });
+    let paths: Vec<&str> = made
+        .mounts
+        .iter()
+        .map(|mount| &*mount.container_path)
+        .collect();
+    assert_eq!(paths, ["/dev/end"]);
 }

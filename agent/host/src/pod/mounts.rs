@@ -1,16 +1,17 @@
-//! All bind mounts of one container instance.
+//! All mounts of one container instance.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use agent_core::{ContainerName, PodUid};
-use agent_loops::ports::{PreparedMount, PreparedPod, Propagation, References};
-use k8s_openapi::api::core::v1::{Container, Pod, Volume, VolumeMount};
+use agent_loops::ports::{MountSource, PreparedMount, PreparedPod, Propagation, References};
+use k8s_openapi::api::core::v1::{Container, Pod, VolumeMount};
 
 use super::{hosts, termination};
 use crate::cgroup::Tree;
 use crate::layout::{Layout, make_folder};
-use crate::volume::{self, SubPath, VolumeError};
+use crate::volume::{self, Asking, Shown, SubPath, VolumeError};
 
 const ETC_HOSTS: &str = "/etc/hosts";
 
@@ -26,7 +27,6 @@ pub(crate) struct Preparing<'a> {
     pub(crate) container: &'a Container,
     pub(crate) attempt: u32,
     pub(crate) ips: &'a [String],
-    #[expect(dead_code, reason = "the volumes that show objects read it")]
     pub(crate) references: &'a References,
 }
 
@@ -35,6 +35,7 @@ pub(crate) struct Preparing<'a> {
 pub(crate) fn all(preparing: Preparing<'_>) -> Result<Vec<PreparedMount>, VolumeError> {
     let mut mounts = Vec::new();
     let mut own_hosts = false;
+    let variables = variables(preparing)?;
     for (at, mount) in preparing
         .container
         .volume_mounts
@@ -43,10 +44,7 @@ pub(crate) fn all(preparing: Preparing<'_>) -> Result<Vec<PreparedMount>, Volume
         .enumerate()
     {
         own_hosts |= mount.mount_path == ETC_HOSTS;
-        // Images are mounted by the runtime.
-        if let Some(prepared) = of_volume(preparing, at, mount)? {
-            mounts.push(prepared);
-        }
+        mounts.push(of_volume(preparing, at, mount, &variables)?);
     }
     let host_network = preparing
         .pod
@@ -62,35 +60,60 @@ pub(crate) fn all(preparing: Preparing<'_>) -> Result<Vec<PreparedMount>, Volume
     Ok(mounts)
 }
 
+/// The container's environment, if a sub-path is made from it. Nothing else here may fail because a
+/// variable cannot be had.
+fn variables(preparing: Preparing<'_>) -> Result<BTreeMap<String, String>, VolumeError> {
+    let mut mounts = preparing.container.volume_mounts.iter().flatten();
+    let is_asked = |mount: &VolumeMount| {
+        let expression = mount.sub_path_expr.as_deref();
+        expression.is_some_and(|expression| !expression.is_empty())
+    };
+    if !mounts.any(is_asked) {
+        return Ok(BTreeMap::new());
+    }
+    volume::environment(Asking {
+        pod: preparing.pod,
+        container: preparing.container,
+        ips: preparing.ips,
+        tree: preparing.tree,
+        references: preparing.references,
+    })
+}
+
 fn of_volume(
     preparing: Preparing<'_>,
     at: usize,
     mount: &VolumeMount,
-) -> Result<Option<PreparedMount>, VolumeError> {
-    let Some(volume) = preparing.prepared.volumes.get(&mount.name) else {
-        return Ok(None);
+    variables: &BTreeMap<String, String>,
+) -> Result<PreparedMount, VolumeError> {
+    let container = &preparing.container.name;
+    let missing = || {
+        VolumeError::Wrong(format!(
+            "cannot find volume {:?} to mount into container {container:?}",
+            mount.name
+        ))
     };
-    let variables = volume::environment(
-        preparing.pod,
-        preparing.container,
-        preparing.ips,
-        preparing.tree,
-    );
-    let host_path = match SubPath::inside(mount, &variables)? {
-        None => volume.clone(),
-        Some(inside) => {
-            let name = ContainerName::new(&preparing.container.name);
-            let told = format!("subPath of mount {:?} of container {name}", mount.name);
-            let target = preparing
-                .layout
-                .sub_path(preparing.uid, &mount.name, &name, at);
-            volume::bind(&SubPath {
-                volume,
-                inside,
-                target: target.clone(),
-                told,
-            })?;
-            target
+    let volume = volume::volumes(preparing.pod)
+        .find(|volume| volume.name == mount.name)
+        .ok_or_else(missing)?;
+    let resolved = volume::resolve(preparing.pod, preparing.references, volume)?;
+    let inside = SubPath::inside(mount, variables)?;
+    let source = match resolved.shown() {
+        Shown::Image(reference) => MountSource::Image {
+            volume: volume.name.clone(),
+            reference: reference.to_owned(),
+            sub_path: inside
+                .map(|inside| inside.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+        },
+        Shown::Path => {
+            let path = preparing.prepared.volumes.get(&mount.name);
+            let path = path.ok_or_else(missing)?;
+            let path = match inside {
+                None => path.clone(),
+                Some(inside) => part(preparing, (at, resolved.name, &mount.name), path, inside)?,
+            };
+            MountSource::Path(path)
         }
     };
     let read_only = mount.read_only == Some(true);
@@ -98,27 +121,39 @@ fn of_volume(
         mount.recursive_read_only.as_deref(),
         Some("Enabled" | "IfPossible")
     );
-    Ok(Some(PreparedMount {
-        host_path,
+    Ok(PreparedMount {
+        source,
         container_path: absolute(&mount.mount_path),
-        read_only: read_only || is_always_read_only(preparing.pod, &mount.name),
+        read_only: read_only || resolved.read_only,
         recursive_read_only: read_only && recursive,
         propagation: match mount.mount_propagation.as_deref() {
             Some("HostToContainer") => Propagation::HostToContainer,
             Some("Bidirectional") => Propagation::Bidirectional,
             _ => Propagation::Private,
         },
-    }))
+    })
 }
 
-/// Volumes whose content the agent writes are read-only in containers.
-fn is_always_read_only(pod: &Pod, name: &str) -> bool {
-    let volumes = pod.spec.as_ref().and_then(|spec| spec.volumes.as_ref());
-    let mut volumes = volumes
-        .into_iter()
-        .flatten()
-        .filter(|volume: &&Volume| volume.name == name);
-    volumes.any(|volume| volume.downward_api.is_some() || volume.projected.is_some())
+/// Binds a part of a volume to the place of this mount: its number, the name of the volume's folder,
+/// and its name in the pod.
+fn part(
+    preparing: Preparing<'_>,
+    (at, folder, name): (usize, &str, &str),
+    volume: &Path,
+    inside: PathBuf,
+) -> Result<PathBuf, VolumeError> {
+    let container = ContainerName::new(&preparing.container.name);
+    let told = format!("subPath of mount {name:?} of container {container}");
+    let target = preparing
+        .layout
+        .sub_path(preparing.uid, folder, &container, at);
+    volume::bind(&SubPath {
+        volume,
+        inside,
+        target: target.clone(),
+        told,
+    })?;
+    Ok(target)
 }
 
 fn hosts_file(preparing: Preparing<'_>) -> Result<PreparedMount, VolumeError> {
@@ -156,7 +191,7 @@ fn termination_file(preparing: Preparing<'_>) -> Result<Option<PreparedMount>, V
 
 fn writable(host_path: PathBuf, container_path: String) -> PreparedMount {
     PreparedMount {
-        host_path,
+        source: MountSource::Path(host_path),
         container_path,
         read_only: false,
         recursive_read_only: false,

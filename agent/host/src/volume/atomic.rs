@@ -5,9 +5,12 @@
 //! the link, so that a reader sees the old or the new content, never a mixture.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::fs::{
+    DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown, symlink,
+};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -19,12 +22,24 @@ const NEW_DATA: &str = "..data_tmp";
 /// Mode of folders, as far as the umask leaves it.
 const FOLDER: u32 = 0o755;
 
-/// One file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One file. `Debug` does not show its content, which may be secret.
+#[derive(Clone, PartialEq, Eq)]
 pub(super) struct File {
     pub(super) content: Vec<u8>,
     /// Permission bits.
     pub(super) mode: u32,
+    /// User that it belongs to; `None`: the agent's.
+    pub(super) owner: Option<u32>,
+}
+
+impl fmt::Debug for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("File")
+            .field("bytes", &self.content.len())
+            .field("mode", &self.mode)
+            .field("owner", &self.owner)
+            .finish()
+    }
 }
 
 /// Files by their path inside the volume.
@@ -54,7 +69,13 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Makes a folder of the new content and the present one of it.
+/// Whether something was published in `volume`.
+pub(super) fn has_content(volume: &Path) -> bool {
+    volume.join(DATA).is_dir()
+}
+
+/// Makes a folder of the new content and the present one of it. A folder that cannot be finished is
+/// taken away: the next try makes another, and memory is scarce.
 fn publish(
     volume: &Path,
     files: &Files,
@@ -66,14 +87,23 @@ fn publish(
         .to_string();
     let hidden = volume.join(&name);
     DirBuilder::new().mode(FOLDER).create(&hidden)?;
-    fs::set_permissions(&hidden, Permissions::from_mode(FOLDER))?;
-    fill(&hidden, files)?;
-    finish()?;
-    let new_link = volume.join(NEW_DATA);
-    remove(&new_link)?;
-    symlink(name, &new_link)?;
-    fs::rename(&new_link, volume.join(DATA))?;
-    Ok(hidden)
+    let exchange = || -> io::Result<()> {
+        fs::set_permissions(&hidden, Permissions::from_mode(FOLDER))?;
+        fill(&hidden, files)?;
+        finish()?;
+        let new_link = volume.join(NEW_DATA);
+        remove(&new_link)?;
+        symlink(name, &new_link)?;
+        fs::rename(&new_link, volume.join(DATA))
+    };
+    match exchange() {
+        Ok(()) => Ok(hidden),
+        Err(error) => {
+            // What went wrong first counts.
+            let _ = remove(&hidden);
+            Err(error)
+        }
+    }
 }
 
 fn fill(folder: &Path, files: &Files) -> io::Result<()> {
@@ -86,14 +116,17 @@ fn fill(folder: &Path, files: &Files) -> io::Result<()> {
                 .create(parent)?;
         }
         let mut options = OpenOptions::new();
-        options
+        let mut written = options
             .write(true)
             .create_new(true)
             .mode(0o600)
-            .open(&path)?
-            .write_all(&file.content)?;
+            .open(&path)?;
+        written.write_all(&file.content)?;
         // Set apart from making it: the umask would take bits away.
-        fs::set_permissions(&path, Permissions::from_mode(file.mode))?;
+        written.set_permissions(Permissions::from_mode(file.mode))?;
+        if file.owner.is_some() {
+            fchown(&written, file.owner, None)?;
+        }
     }
     Ok(())
 }
@@ -134,12 +167,19 @@ fn remove(path: &Path) -> io::Result<()> {
 fn is_same(folder: &Path, files: &Files) -> bool {
     let same = |(name, file): (&PathBuf, &File)| {
         let path = folder.join(name);
-        // A group may have been given bits on top.
-        let mode = fs::metadata(&path).map(|metadata| metadata.permissions().mode() & 0o777);
-        mode.is_ok_and(|mode| mode & file.mode == file.mode)
+        let rights = |found: fs::Metadata| {
+            // A group may have been given bits on top.
+            found.mode() & file.mode == file.mode && found.uid() == file.owner.unwrap_or_else(agent)
+        };
+        fs::metadata(&path).is_ok_and(rights)
             && fs::read(&path).is_ok_and(|content| content == file.content)
     };
     count(folder).is_ok_and(|count| count == files.len()) && files.iter().all(same)
+}
+
+/// Whose files are that belong to nobody else.
+fn agent() -> u32 {
+    rustix::process::geteuid().as_raw()
 }
 
 fn count(folder: &Path) -> io::Result<usize> {

@@ -3,7 +3,8 @@
 //! The kernel resolves the whole path in one call and refuses every step outside (`openat2`). There is
 //! no moment between a check and its use.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
@@ -32,6 +33,13 @@ pub(super) fn open(top: impl AsFd, path: &Path, inside: &Path, flags: OFlags) ->
         Ok(inside) if inside.as_os_str().is_empty() => open_plain(top, ".", flags),
         Ok(inside) => open_plain(top, inside, flags),
     }
+}
+
+/// Opens a file inside a volume for reading. Does not wait for the other end of a pipe.
+pub(crate) fn open_file(volume: &Path, inside: &Path) -> io::Result<File> {
+    let top = rustix::fs::open(volume, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+    Ok(open(&top, volume, inside, flags)?.into())
 }
 
 /// Opens `path` below `folder`, if no part of it is a link.

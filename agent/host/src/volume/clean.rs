@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags, renameat_with, unlinkat};
 use rustix::io::Errno;
-use rustix::mount::{UnmountFlags, unmount};
 use tracing::debug;
 
+use super::unmount::unmount_one;
 use super::{VolumeError, beneath, failed};
 use crate::mounts;
 
@@ -58,12 +58,12 @@ pub(crate) fn remove_tree(parent: &Path, name: &str) -> Result<(), VolumeError> 
 }
 
 fn unmount_below(path: &Path) -> Result<(), VolumeError> {
-    for point in mounts::below(path).map_err(failed("read the mounts below", path))? {
-        debug!(path = %point.display(), "unmounting");
-        match unmount(&point, UnmountFlags::NOFOLLOW) {
+    for mount in mounts::below(path).map_err(failed("read the mounts below", path))? {
+        debug!(path = %mount.point.display(), kind = mount.kind, "unmounting");
+        match unmount_one(&mount) {
             // Gone meanwhile, with a mount above it.
             Ok(()) | Err(Errno::INVAL | Errno::NOENT) => {}
-            Err(error) => return Err(failed("unmount", point)(error)),
+            Err(error) => return Err(failed("unmount", mount.point)(error)),
         }
     }
     Ok(())

@@ -38,7 +38,12 @@ pub(super) fn make(
     }
     match source.medium.as_deref().unwrap_or_default() {
         "" => {}
-        "Memory" => memory(making, source, &path)?,
+        "Memory" => {
+            let limit = source.size_limit.as_ref();
+            let limit = limit.and_then(|limit| limit.0.parse::<Quantity>().ok());
+            let limit = limit.and_then(|limit| u64::try_from(limit.value()).ok());
+            mount_memory(making, limit, &path)?;
+        }
         medium => huge_pages(medium, making.pod, &path)?,
     }
     Ok(path)
@@ -59,21 +64,16 @@ fn fresh_folder(pod: &Pod, path: &Path) -> Result<(), VolumeError> {
     fs::rename(&unfinished, path).map_err(failed("make", path))
 }
 
-/// Mounts a tmpfs that is as large as the smallest of the volume's limit, the pod's memory limit and
+/// Mounts a tmpfs that is as large as the smallest of the volume's limit in bytes, the pod's memory limit and
 /// what the node has for pods; without swap where the kernel (6.4) can say so.
-fn memory(
+pub(super) fn mount_memory(
     making: Making<'_>,
-    source: &EmptyDirVolumeSource,
+    limit: Option<u64>,
     path: &Path,
 ) -> Result<(), VolumeError> {
     if is_mounted(path, TMPFS)? {
         return Ok(());
     }
-    let limit = source
-        .size_limit
-        .as_ref()
-        .and_then(|limit| limit.0.parse::<Quantity>().ok());
-    let limit = limit.and_then(|limit| u64::try_from(limit.value()).ok());
     let bounds = [limit, Some(making.tree.memory_of(making.pod))];
     // Zero is no limit, for the API and for the kernel.
     let size = bounds
@@ -137,8 +137,10 @@ fn owner(pod: &Pod, mode: u32) -> String {
 fn mount_at(path: &Path, kind: (&str, u64), options: &str) -> rustix::io::Result<()> {
     debug!(path = %path.display(), kind = kind.0, options, "mounting a volume");
     let options = CString::new(options).map_err(|_| Errno::INVAL)?;
+    // What the table of mounts shows as the source is the stock kubelet's word.
+    let source = if kind == TMPFS { "tmpfs" } else { "nodev" };
     mount(
-        kind.0,
+        source,
         path,
         kind.0,
         MountFlags::empty(),

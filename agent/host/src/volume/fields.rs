@@ -1,9 +1,9 @@
-//! Fields of a pod as text, for files and for the environment that sub-paths may use.
+//! Fields of a pod as text, for files and for variables.
 
 use std::collections::BTreeMap;
 
-use agent_core::{Quantity, expand, in_units, pair_lines, subscript};
-use k8s_openapi::api::core::v1::{Container, EnvVar, Pod, ResourceFieldSelector};
+use agent_core::{Quantity, in_units, pair_lines, subscript};
+use k8s_openapi::api::core::v1::{Container, Pod, ResourceFieldSelector};
 
 use crate::cgroup::Tree;
 
@@ -29,7 +29,8 @@ pub(super) fn of_metadata(pod: &Pod, path: &str) -> Option<String> {
     }
 }
 
-/// A resource of a container in units of the divisor. A missing limit is what the node has for pods.
+/// A resource of a container in units of the divisor. A missing request is the limit; a missing limit is
+/// the pod's, or what the node has for pods.
 /// `own`: the container when the reference names none.
 pub(super) fn of_resource(
     pod: &Pod,
@@ -50,13 +51,16 @@ pub(super) fn of_resource(
     }
     let amount = |amounts: Option<&Written>| amounts?.get(resource)?.0.parse::<Quantity>().ok();
     let resources = container.resources.as_ref();
+    let of_pod = pod.spec.as_ref().and_then(|spec| spec.resources.as_ref());
+    let limit = amount(resources.and_then(|each| each.limits.as_ref()));
     let amount = match side {
-        "requests" => amount(resources.and_then(|each| each.requests.as_ref())),
+        "requests" => amount(resources.and_then(|each| each.requests.as_ref())).or(limit),
         "limits" => {
-            let limit = amount(resources.and_then(|each| each.limits.as_ref()));
+            let given = |limit: Option<Quantity>| limit.filter(|limit| !limit.is_zero());
+            let of_pod = || given(amount(of_pod.and_then(|each| each.limits.as_ref())));
             // Huge pages are never lent out twice: without a limit there are none.
             let most = || (!hugepages).then(|| tree.allocatable(resource));
-            limit.filter(|limit| !limit.is_zero()).or_else(most)
+            given(limit).or_else(of_pod).or_else(most)
         }
         _ => return None,
     };
@@ -73,49 +77,3 @@ fn containers(pod: &Pod) -> impl Iterator<Item = &Container> {
             .chain(spec.init_containers.iter().flatten())
     })
 }
-
-/// Environment of a container as far as `subPathExpr` may use it: values, with references to
-/// variables above them expanded, and fields of the pod.
-pub(crate) fn environment(
-    pod: &Pod,
-    container: &Container,
-    ips: &[String],
-    tree: &Tree,
-) -> BTreeMap<String, String> {
-    let mut environment = BTreeMap::new();
-    for variable in container.env.iter().flatten() {
-        if let Some(value) = value(variable, pod, container, ips, tree, &environment) {
-            environment.insert(variable.name.clone(), value);
-        }
-    }
-    environment
-}
-
-fn value(
-    variable: &EnvVar,
-    pod: &Pod,
-    container: &Container,
-    ips: &[String],
-    tree: &Tree,
-    above: &BTreeMap<String, String>,
-) -> Option<String> {
-    let Some(from) = &variable.value_from else {
-        let text = variable.value.as_deref().unwrap_or_default();
-        return Some(expand(text, |name| above.get(name).map(String::as_str)));
-    };
-    if let Some(reference) = &from.resource_field_ref {
-        return of_resource(pod, &container.name, reference, tree);
-    }
-    let path = from.field_ref.as_ref()?.field_path.as_str();
-    let spec = pod.spec.as_ref();
-    match path {
-        "spec.nodeName" => spec.and_then(|spec| spec.node_name.clone()),
-        "spec.serviceAccountName" => spec.and_then(|spec| spec.service_account_name.clone()),
-        "status.podIP" => ips.first().cloned(),
-        "status.podIPs" => Some(ips.join(",")),
-        path => of_metadata(pod, path),
-    }
-}
-
-#[cfg(test)]
-mod tests;

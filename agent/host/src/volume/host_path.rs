@@ -3,7 +3,7 @@
 use std::fs::{self, FileType, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use k8s_openapi::api::core::v1::HostPathVolumeSource;
 
@@ -36,6 +36,12 @@ type Maker = fn(&Path) -> io::Result<()>;
 /// nothing is checked; the runtime makes a missing folder.
 pub(super) fn check(source: &HostPathVolumeSource) -> Result<PathBuf, VolumeError> {
     let path = PathBuf::from(&source.path);
+    if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
+        return Err(VolumeError::Manifest(format!(
+            "invalid HostPath `{}`: it must be absolute and must not contain '..'",
+            source.path
+        )));
+    }
     let named = source.type_.as_deref().unwrap_or_default();
     if named.is_empty() {
         return Ok(path);

@@ -10,30 +10,48 @@
 mod atomic;
 mod beneath;
 mod clean;
+mod config_map;
 mod downward;
 mod empty_dir;
+mod environment;
+mod error;
 mod fields;
 mod host_path;
+mod items;
+mod kind;
+mod local;
+mod mount_program;
 mod nested;
+mod nfs;
+mod objects;
 mod ownership;
+mod projected;
+mod published;
+mod secret;
 mod sub_path;
 #[cfg(test)]
 mod testing;
+mod unmount;
 
-use std::collections::BTreeMap;
-use std::io;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
-use agent_core::{Fail, FailKind, PodUid};
+use agent_core::{Fail, PodUid};
 use agent_loops::ports::References;
-use base_daemon::Chain;
 use k8s_openapi::api::core::v1::{Pod, Volume};
+use tracing::warn;
 
 use crate::cgroup::Tree;
 use crate::layout::Layout;
+use error::Failure;
+use kind::Kind;
+use published::Medium;
 
+pub(crate) use beneath::open_file;
 pub(crate) use clean::remove_tree;
-pub(crate) use fields::environment;
+pub(crate) use environment::{Asking, environment};
+pub(crate) use error::{Unmounted, VolumeError, failed};
+pub(crate) use kind::{Resolved, Shown, resolve};
 pub(crate) use sub_path::{SubPath, bind};
 
 /// The pod whose volumes are made, and where.
@@ -43,99 +61,134 @@ pub(crate) struct Making<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) uid: &'a PodUid,
     pub(crate) pod: &'a Pod,
-    #[expect(dead_code, reason = "the volumes that show objects read it")]
     pub(crate) references: &'a References,
+    /// `mount`, for file systems that need more than a system call.
+    pub(crate) mount_program: &'a Path,
 }
 
-/// Why a volume cannot be made or taken away.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum VolumeError {
-    /// A kind of volume that this version does not have.
-    #[error(
-        "volume {0}: its kind is not in this version, there are emptyDir, hostPath, downwardAPI, \
-         projected and image"
-    )]
-    Unknown(String),
-    /// The manifest asks for what cannot be.
-    #[error("{0}")]
-    Manifest(String),
-    /// The host is not as it has to be.
-    #[error("{0}")]
-    Wrong(String),
-    /// One step on one path.
-    #[error("cannot {verb} {}", path.display())]
-    Io {
-        /// What was tried.
-        verb: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// Cause.
-        #[source]
-        source: io::Error,
-    },
+/// The volumes of a pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Made {
+    /// Host path by volume name. Volumes that the runtime provides are missing.
+    pub(crate) paths: BTreeMap<String, PathBuf>,
+    /// Volumes that show their last content because there is no new one.
+    pub(crate) stale: Vec<Fail>,
 }
 
-impl VolumeError {
-    /// The failure of an action. What only another manifest can put right is permanent.
-    pub(crate) fn fail(&self, reason: &'static str) -> Fail {
-        let kind = match self {
-            Self::Unknown(_) | Self::Manifest(_) => FailKind::Permanent,
-            Self::Wrong(_) | Self::Io { .. } => FailKind::Retry,
-        };
-        Fail {
-            kind,
-            reason,
-            message: Chain(self).to_string(),
+/// Makes all volumes that a container of the pod uses, and brings those up to date that are there. One
+/// that fails does not keep the others from it. Kubernetes 1.37: a volume that no container uses is
+/// not looked at.
+pub(crate) fn make_all(making: Making<'_>) -> Result<Made, Unmounted> {
+    let mut made = Made::default();
+    let mut failures = Vec::new();
+    let (mounts, devices) = used(making.pod);
+    for volume in volumes(making.pod) {
+        let as_device = devices.contains(&*volume.name);
+        if !as_device && !mounts.contains(&*volume.name) {
+            continue;
+        }
+        match make(making, volume, as_device) {
+            Ok(Some(path)) => {
+                made.paths.insert(volume.name.clone(), path);
+            }
+            Ok(None) => {}
+            Err(error) => {
+                let resolved = resolve(making.pod, making.references, volume).ok();
+                let name = resolved.as_ref().map_or(&*volume.name, |each| each.name);
+                let failure = Failure::new(&volume.name, name, error);
+                let last = resolved.and_then(|each| last_content(making, &each));
+                match last {
+                    Some(path) => {
+                        let fail = failure.fail("FailedMount");
+                        warn!(uid = %making.uid, volume = volume.name, error = fail.message, "a volume keeps its last content");
+                        made.paths.insert(volume.name.clone(), path);
+                        made.stale.push(fail);
+                    }
+                    None => failures.push(failure),
+                }
+            }
         }
     }
-}
-
-/// Failure of one step on one path.
-pub(crate) fn failed<E: Into<io::Error>>(
-    verb: &'static str,
-    path: impl Into<PathBuf>,
-) -> impl FnOnce(E) -> VolumeError {
-    let path = path.into();
-    move |error| VolumeError::Io {
-        verb,
-        path,
-        source: error.into(),
-    }
-}
-
-/// Makes all volumes of a pod. Host path by volume name; image volumes, which the runtime provides,
-/// are missing.
-pub(crate) fn make_all(making: Making<'_>) -> Result<BTreeMap<String, PathBuf>, VolumeError> {
-    let mut paths = BTreeMap::new();
-    let volumes = making
-        .pod
-        .spec
-        .as_ref()
-        .and_then(|spec| spec.volumes.as_ref());
-    for volume in volumes.into_iter().flatten() {
-        if let Some(path) = make(making, volume)? {
-            paths.insert(volume.name.clone(), path);
-        }
-    }
-    Ok(paths)
-}
-
-fn make(making: Making<'_>, volume: &Volume) -> Result<Option<PathBuf>, VolumeError> {
-    let name = &volume.name;
-    let path = if let Some(source) = &volume.empty_dir {
-        empty_dir::make(making, name, source)?
-    } else if let Some(source) = &volume.host_path {
-        host_path::check(source)?
-    } else if let Some(source) = &volume.downward_api {
-        downward::make(making, name, source)?
-    } else if let Some(source) = &volume.projected {
-        downward::make_projected(making, name, source)?
-    } else if volume.image.is_some() {
-        return Ok(None);
+    if failures.is_empty() {
+        Ok(made)
     } else {
-        return Err(VolumeError::Unknown(name.clone()));
+        Err(Unmounted(failures))
+    }
+}
+
+/// All volumes of the manifest.
+pub(crate) fn volumes(pod: &Pod) -> impl Iterator<Item = &Volume> {
+    let spec = pod.spec.iter();
+    spec.flat_map(|spec| spec.volumes.iter().flatten())
+}
+
+/// Names of volumes that containers mount, and of those that they take as devices.
+fn used(pod: &Pod) -> (BTreeSet<&str>, BTreeSet<&str>) {
+    let (mut mounts, mut devices) = (BTreeSet::new(), BTreeSet::new());
+    if let Some(spec) = &pod.spec {
+        let plain = spec
+            .containers
+            .iter()
+            .chain(spec.init_containers.iter().flatten())
+            .map(|each| (&each.volume_mounts, &each.volume_devices));
+        let ephemeral = spec.ephemeral_containers.iter().flatten();
+        let ephemeral = ephemeral.map(|each| (&each.volume_mounts, &each.volume_devices));
+        for (of_mounts, of_devices) in plain.chain(ephemeral) {
+            mounts.extend(of_mounts.iter().flatten().map(|each| &*each.name));
+            devices.extend(of_devices.iter().flatten().map(|each| &*each.name));
+        }
+    }
+    (mounts, devices)
+}
+
+fn make(
+    making: Making<'_>,
+    volume: &Volume,
+    as_device: bool,
+) -> Result<Option<PathBuf>, VolumeError> {
+    let resolved = resolve(making.pod, making.references, volume)?;
+    resolved.check_mode(&volume.name, as_device)?;
+    let (name, read_only) = (resolved.name, resolved.read_only);
+    let path = match resolved.kind {
+        Kind::EmptyDir(source) => empty_dir::make(making, name, source)?,
+        Kind::HostPath(source) => host_path::check(source)?,
+        Kind::Secret(source) => {
+            let files = secret::of_volume(making, source)?;
+            published::publish(making, Medium::SECRET, name, &files)?
+        }
+        Kind::ConfigMap(source) => {
+            let files = config_map::of_volume(making, source)?;
+            published::publish(making, Medium::CONFIG_MAP, name, &files)?
+        }
+        Kind::DownwardApi(source) => {
+            let items = source.items.as_deref().unwrap_or_default();
+            let files = downward::files(making, items, source.default_mode)?;
+            published::publish(making, Medium::DOWNWARD_API, name, &files)?
+        }
+        Kind::Projected(source) => {
+            let files = projected::files(making, &volume.name, source)?;
+            published::publish(making, Medium::PROJECTED, name, &files)?
+        }
+        Kind::Nfs { source, options } => nfs::mount(making, name, source, options, read_only)?,
+        Kind::Local { source, options } => local::mount(making, name, source, options, read_only)?,
+        Kind::Image(_) => return Ok(None),
+        // The door to CSI drivers goes here: stage, publish, and the path of the publication.
+        Kind::Csi => return Err(VolumeError::Unknown("CSI")),
+        Kind::Other(kind) => return Err(VolumeError::Unknown(kind)),
     };
     Ok(Some(path))
+}
+
+/// Where a volume shows what was published last, by this process or an earlier one.
+fn last_content(making: Making<'_>, resolved: &Resolved<'_>) -> Option<PathBuf> {
+    let medium = match resolved.kind {
+        Kind::Secret(_) => Medium::SECRET,
+        Kind::ConfigMap(_) => Medium::CONFIG_MAP,
+        Kind::DownwardApi(_) => Medium::DOWNWARD_API,
+        Kind::Projected(_) => Medium::PROJECTED,
+        _ => return None,
+    };
+    published::last(making, medium, resolved.name)
 }
 
 #[cfg(test)]

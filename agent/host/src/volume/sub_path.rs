@@ -3,7 +3,7 @@
 //! The runtime gets a mount point that a container cannot change any more. If it got the path inside
 //! the volume instead, a container could swap a folder on it for a link to the host.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -43,33 +43,43 @@ impl SubPath<'_> {
             (Some(path), _) => path,
             (None, None) => return Ok(None),
             (None, Some(expression)) => {
-                let mut missing = None;
+                let mut missing = BTreeSet::new();
                 let path = expand(&expression, |name| {
                     let value = variables.get(name).map(String::as_str);
-                    if value.is_none() {
-                        missing.get_or_insert_with(|| name.to_owned());
+                    if value.is_none_or(str::is_empty) {
+                        missing.insert(name.to_owned());
                     }
                     value
                 });
-                if let Some(name) = missing {
-                    let message =
-                        format!("subPathExpr {expression:?} names {name}, which is no variable");
-                    return Err(VolumeError::Manifest(message));
+                if !missing.is_empty() {
+                    let names: Vec<String> = missing.into_iter().collect();
+                    let names = names.join(", ");
+                    return Err(VolumeError::Wrong(format!(
+                        "missing value for {names} in subPathExpr {expression:?}"
+                    )));
                 }
-                path
+                let inside = inside(&path);
+                // The value is not shown: it may come from a secret. It may also be another one soon.
+                let message =
+                    || format!("subPathExpr {expression:?} gives no path inside the volume");
+                return inside
+                    .map(Some)
+                    .ok_or_else(|| VolumeError::Wrong(message()));
             }
         };
-        let path = PathBuf::from(path);
-        let outside = path.is_absolute() || path.iter().any(|part| part == "..");
-        if outside || path.as_os_str().is_empty() {
-            let message = format!(
-                "subPath {:?} is not a path inside the volume",
-                path.display()
-            );
-            return Err(VolumeError::Manifest(message));
-        }
-        Ok(Some(path))
+        let message = || format!("subPath {path:?} is not a path inside the volume");
+        let inside = inside(&path);
+        inside
+            .map(Some)
+            .ok_or_else(|| VolumeError::Manifest(message()))
     }
+}
+
+/// `None`: the path leaves the volume, or names nothing.
+fn inside(path: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(path);
+    let outside = path.is_absolute() || path.iter().any(|part| part == "..");
+    (!outside && !path.as_os_str().is_empty()).then_some(path)
 }
 
 /// Binds the part of the volume to its target. A missing one is made as a folder with the mode of the

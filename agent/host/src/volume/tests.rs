@@ -25,7 +25,7 @@ fn volumes_come_and_go() {
                 {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}}]}},
             {"name": "image", "image": {"reference": "x"}},
         ]}));
-        let paths = make_all(bed.making(&pod)).unwrap();
+        let paths = bed.make(&pod).unwrap();
         let folder = bed.pods().join(UID).join("volumes");
         let expected = BTreeMap::from([
             (
@@ -52,8 +52,8 @@ fn volumes_come_and_go() {
         assert_eq!(labels, "app=\"web\"\ntier=\"front\"");
         fs::write(paths["disk"].join("kept"), "data").unwrap();
         fs::write(paths["memory"].join("kept"), "data").unwrap();
-        assert_eq!(make_all(bed.making(&pod)).unwrap(), expected);
-        assert_eq!(mounted(&folder), 1);
+        assert_eq!(bed.make(&pod).unwrap(), expected);
+        assert_eq!(mounted(&folder), 3);
         assert!(paths["disk"].join("kept").exists() && paths["memory"].join("kept").exists());
         remove_tree(&bed.pods(), UID).unwrap();
         assert_eq!(
@@ -68,13 +68,25 @@ fn volumes_come_and_go() {
 #[test]
 fn a_kind_that_is_not_there_is_named() {
     let bed = Bed::new();
-    let pod = pod(
-        json!({"containers": [], "volumes": [{"name": "v", "nfs": {"server": "s", "path": "/"}}]}),
-    );
-    let error = make_all(bed.making(&pod)).unwrap_err();
-    assert!(
-        matches!(&error, VolumeError::Unknown(name) if name == "v"),
-        "{error}"
-    );
-    assert_eq!(error.fail("FailedMount").kind, FailKind::Permanent);
+    for (source, kind) in [
+        (json!({"csi": {"driver": "d"}}), "CSI"),
+        (json!({"gitRepo": {"repository": "r"}}), "gitRepo"),
+        (
+            json!({"awsElasticBlockStore": {"volumeID": "i"}}),
+            "in-tree cloud and storage system",
+        ),
+    ] {
+        let mut volume = source;
+        volume["name"] = json!("v");
+        let pod = pod(json!({"volumes": [volume]}));
+        let error = bed.make(&pod).unwrap_err();
+        assert!(
+            matches!(&error, VolumeError::Unknown(name) if *name == kind),
+            "{error}"
+        );
+        let fail = make_all(bed.making(&pod)).unwrap_err().fail("FailedMount");
+        assert_eq!(fail.kind, FailKind::Permanent);
+        let text = format!("MountVolume.SetUp failed for volume \"v\" : {kind} volumes are not");
+        assert!(fail.message.starts_with(&text), "{fail}");
+    }
 }

@@ -60,7 +60,12 @@ impl PodTask {
                 events.warning(about, "BackOff", text);
             }
             "ImagePullBackOff" => {
-                events.normal(about.clone(), "BackOff", message.clone());
+                // The event leaves out the cause, which the pull has told (Kubernetes 1.37).
+                let text = match message.split_once("\": ") {
+                    Some((text, _)) => format!("{text}\""),
+                    None => message.clone(),
+                };
+                events.normal(about.clone(), "BackOff", text);
                 events.warning(about, "Failed", "Error: ImagePullBackOff");
             }
             _ => {}

@@ -89,6 +89,20 @@ pub struct PreparedPod {
     pub volumes: BTreeMap<String, PathBuf>,
     /// The node's resolver configuration, as read from `resolvConf`.
     pub resolver: ResolverConfig,
+    /// Volumes that could not be brought up to date and show their last content: events, not a
+    /// reason to hold the pod up.
+    pub stale: Vec<Fail>,
+    /// IDs of the pod's user namespace, if it has one of its own.
+    pub user_namespace: Option<IdRange>,
+}
+
+/// IDs of a user namespace: its 0 is `first` on the host, for users and groups alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdRange {
+    /// On the host.
+    pub first: u32,
+    /// How many.
+    pub length: u32,
 }
 
 /// Content of a resolv.conf.
@@ -105,15 +119,18 @@ pub struct ResolverConfig {
 /// What the host made ready for one container instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PreparedContainer {
-    /// All bind mounts, volumes with sub-paths resolved, hosts file, termination file.
+    /// All mounts, volumes with sub-paths resolved, hosts file, termination file.
     pub mounts: Vec<PreparedMount>,
+    /// Values that the container's variables have from files of volumes (`fileKeyRef`), by variable.
+    /// `None`: the file does not have the key.
+    pub file_values: BTreeMap<String, Result<Option<String>, Fail>>,
 }
 
-/// One bind mount.
+/// One mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreparedMount {
-    /// Source on the host.
-    pub host_path: PathBuf,
+    /// What is mounted.
+    pub source: MountSource,
     /// Target in the container.
     pub container_path: String,
     /// Read-only.
@@ -122,6 +139,22 @@ pub struct PreparedMount {
     pub recursive_read_only: bool,
     /// Propagation.
     pub propagation: Propagation,
+}
+
+/// What is mounted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MountSource {
+    /// A path of the host, bound.
+    Path(PathBuf),
+    /// The content of an image, which the runtime mounts.
+    Image {
+        /// Name of the volume.
+        volume: String,
+        /// The image as the manifest names it.
+        reference: String,
+        /// Folder inside the image; empty: all of it.
+        sub_path: String,
+    },
 }
 
 /// Mount propagation.

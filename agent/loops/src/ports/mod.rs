@@ -4,6 +4,7 @@ mod access;
 mod devices;
 mod host;
 mod keyring;
+mod machine;
 mod objects;
 mod runtime;
 mod source;
@@ -14,14 +15,17 @@ pub use devices::{
     DeviceAsk, DeviceGrant, DeviceRefusal, Devices, LivingDevices, PlainEdits, ResourceCount,
 };
 pub use host::{
-    Answer, Asker, Host, LogOwner, PreparedContainer, PreparedMount, PreparedPod, Propagation,
-    ResolverConfig,
+    Answer, Asker, Host, IdRange, LogOwner, MountSource, PreparedContainer, PreparedMount,
+    PreparedPod, Propagation, ResolverConfig,
 };
-pub use keyring::{CredentialOrigin, Keyring, PullCredential};
+pub use keyring::{
+    CredentialOrigin, Keyring, Leave, PullCredential, PullEnd, ServiceAccount, ServiceAccounts,
+};
+pub use machine::{Machine, MachineFacts};
 pub use objects::{ObjectChanges, Objects, PodCertificate, ProjectedSource, References, Token};
 pub use runtime::{
-    ContainerSpec, ExecOutput, ImageFacts, ListedImage, Runtime, RuntimeEvent, RuntimeFacts,
-    SandboxSpec,
+    ContainerSpec, ExecOutput, ImageFacts, ListedImage, Runtime, RuntimeCondition,
+    RuntimeConditions, RuntimeEvent, RuntimeFacts, RuntimeHandler, SandboxSpec,
 };
 pub use source::{SourceProblem, SourceSnapshot, WantedPod};
 pub use streaming::{Streaming, Streams};

@@ -16,7 +16,10 @@ use super::WantedPod;
 #[async_trait]
 pub trait Objects: Send + Sync + fmt::Debug + 'static {
     /// Everything the pod refers to, as it is now. What is missing is told at its own place, so that
-    /// the volume or variable that needs it can say so; `Err` only when nothing can be told at all.
+    /// the volume or variable that needs it can say so, as `Gone`; what is not known yet is `Retry` there.
+    /// `Err` only when nothing can be told at all: the Services were never read, so that no container may
+    /// start. The first question waits a moment for answers; later ones do not, since the answer is then
+    /// a change.
     async fn references(&self, pod: &WantedPod) -> Result<Arc<References>, Fail>;
     /// Pods for which `references` may answer differently than before.
     fn changes(&self) -> watch::Receiver<ObjectChanges>;
@@ -29,7 +32,8 @@ pub trait Objects: Send + Sync + fmt::Debug + 'static {
 pub struct ObjectChanges {
     /// Number of the newest change.
     pub generation: u64,
-    /// Number of the newest change of each pod's objects. A pod that was forgotten is missing.
+    /// Number of the newest change of each pod's objects; 0: none since it was first asked about. A pod that
+    /// was forgotten is missing.
     pub pods: BTreeMap<PodUid, u64>,
 }
 
@@ -44,7 +48,7 @@ pub struct References {
     pub claims: BTreeMap<String, Result<Arc<PersistentVolume>, Fail>>,
     /// ServiceAccount tokens of projected volumes.
     pub tokens: BTreeMap<ProjectedSource, Result<Token, Fail>>,
-    /// Trust bundles of projected volumes, in PEM.
+    /// Trust bundles of projected volumes, in PEM. Empty when nothing was found and the source is optional.
     pub trust_bundles: BTreeMap<ProjectedSource, Result<Arc<str>, Fail>>,
     /// Certificates of projected volumes.
     pub certificates: BTreeMap<ProjectedSource, Result<Arc<PodCertificate>, Fail>>,

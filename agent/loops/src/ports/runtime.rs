@@ -14,6 +14,8 @@ use super::{DeviceGrant, PreparedContainer, PreparedPod, PullCredential, Referen
 pub trait Runtime: Send + Sync + std::fmt::Debug + 'static {
     /// Name, version and abilities.
     async fn facts(&self) -> Result<RuntimeFacts, Fail>;
+    /// How the runtime says it is right now, in one cheap call.
+    async fn conditions(&self) -> Result<RuntimeConditions, Fail>;
     /// Makes a pod's sandbox and its network.
     async fn run_sandbox(&self, spec: &SandboxSpec) -> Result<SandboxId, Fail>;
     /// Stops a sandbox; repeatable.
@@ -76,6 +78,41 @@ pub struct RuntimeFacts {
     pub cdi: bool,
     /// cgroup driver it reports; older runtimes do not.
     pub cgroup_driver: Option<String>,
+    /// Its handlers (what RuntimeClasses choose from), the default one among them with an empty name.
+    pub handlers: Vec<RuntimeHandler>,
+    /// It can keep to a pod's `supplementalGroupsPolicy`. `None` when it says nothing about its features.
+    pub supplemental_groups_policy: Option<bool>,
+}
+
+/// A handler of the runtime and what it can do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuntimeHandler {
+    /// Name; empty for the default one.
+    pub name: String,
+    /// Read-only mounts can be made read-only with everything below them.
+    pub recursive_read_only_mounts: bool,
+    /// Pods can have user namespaces of their own.
+    pub user_namespaces: bool,
+}
+
+/// The two conditions that every runtime reports.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuntimeConditions {
+    /// `RuntimeReady`: containers can be made. `None` when the runtime does not report it.
+    pub runtime: Option<RuntimeCondition>,
+    /// `NetworkReady`: pods can get a network. `None` when the runtime does not report it.
+    pub network: Option<RuntimeCondition>,
+}
+
+/// One condition in the runtime's own words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuntimeCondition {
+    /// All is well.
+    pub status: bool,
+    /// CamelCase reason, empty when all is well.
+    pub reason: String,
+    /// In words, empty when all is well.
+    pub message: String,
 }
 
 /// An image on the node.
@@ -87,6 +124,8 @@ pub struct ImageFacts {
     pub uid: Option<i64>,
     /// User name of the image when it is not numeric.
     pub username: String,
+    /// Bytes on disk; 0 when the runtime does not say.
+    pub size: u64,
 }
 
 /// An image in a list of all.

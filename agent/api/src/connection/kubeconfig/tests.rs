@@ -65,8 +65,9 @@ async fn a_broken_file_is_not_quoted() {
 
 #[tokio::test]
 async fn nothing_secret_is_shown() {
+    let cluster = CLUSTER.replace("}}]", ", proxy-url: 'http://me:s3cret@192.0.2.9:3128'}}]");
     let text = format!(
-        "{CONTEXT}\n{CLUSTER}\nusers: [{{name: u, user: {{token: s3cret, \
+        "{CONTEXT}\n{cluster}\nusers: [{{name: u, user: {{token: s3cret, \
          client-certificate-data: czNjcmV0, client-key-data: czNjcmV0}}}}]"
     );
     let endpoint = load(&text).await.unwrap();

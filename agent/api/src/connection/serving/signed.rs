@@ -13,7 +13,7 @@ use crate::connection::identity::Identity;
 use crate::connection::names::{Names, ServingNames};
 use crate::connection::pair::Pair;
 use crate::connection::rate::Rate;
-use crate::connection::renewal::{chance, due, jittered, sleep_towards, stamp, tries};
+use crate::connection::renewal::{PAUSE, chance, due, jittered, sleep_towards, stamp, tries};
 use crate::connection::signing::{SERVING, request};
 use crate::connection::store::Store;
 
@@ -101,6 +101,8 @@ impl Signed {
                     "the node got no certificate for its server"
                 );
                 tokio::time::sleep(delay).await;
+            } else {
+                tokio::time::sleep(PAUSE).await;
             }
         }
     }

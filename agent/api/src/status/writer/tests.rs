@@ -338,23 +338,30 @@ async fn a_pod_that_never_ran_gets_an_end_and_goes() {
 async fn a_deletion_is_repeated_until_the_pod_is_gone() {
     for codes in [&[500, 429, 409, 404][..], &[403, 422]] {
         let writing = Writing::start(&["a"]);
-        writing.api.change("a", &deleted());
         writing.show(&[("a", done("Failed"))]);
-        sleep(Duration::from_millis(1)).await;
-        writing.api.put(pod(
-            "a",
-            json!({"status": writing.api.get("a").map(|pod| pod.status)}),
-        ));
+        writing.until("a", "Failed").await;
         writing.api.fail("a", codes);
         writing.api.change("a", &deleted());
         sleep(Duration::from_secs(60)).await;
-        assert!(
-            writing.api.get("a").is_none(),
-            "{codes:?} {:?}",
-            writing.api.calls()
-        );
-        writing.quiet().await;
+        assert!(writing.api.get("a").is_none(), "{codes:?}");
+        assert_eq!(writing.calls(), 2 + codes.len(), "{codes:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_server_does_not_keep_is_not_sent_without_end() {
+    let writing = Writing::start(&["a"]);
+    writing.api.drop_field("resources");
+    writing.show(&[("a", snapshot("Running"))]);
+    writing.until("a", "Running").await;
+    sleep(Duration::from_secs(3600)).await;
+    // Once with everything, then once every five minutes in the end.
+    assert!(writing.calls() < 20, "{}", writing.calls());
+    // It holds back no deletion.
+    writing.show(&[("a", done("Failed"))]);
+    writing.api.change("a", &deleted());
+    sleep(Duration::from_secs(10)).await;
+    assert!(writing.api.get("a").is_none());
 }
 
 #[tokio::test(start_paused = true)]

@@ -50,10 +50,11 @@ fn an_older_kernel_shares_more() {
 
 #[test]
 fn a_namespace_of_the_host_is_not_changed() {
+    type Share = fn(&mut PodSysctls);
     let mut needs = Needs::default();
     let mut offer = node();
     offer.unsafe_sysctls = vec!["user.*".to_owned()];
-    let rows: [(&str, fn(&mut PodSysctls), &str); 3] = [
+    let rows: [(&str, Share, &str); 3] = [
         ("net.ipv4.tcp_rmem", |pod| pod.host_network = true, "Net"),
         ("kernel.shm_rmid_forced", |pod| pod.host_ipc = true, "IPC"),
         (

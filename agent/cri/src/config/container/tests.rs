@@ -1,57 +1,40 @@
 #![allow(clippy::unwrap_used)]
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use agent_core::{CdiName, ContainerName, DeviceId, ResourceName, SandboxId};
+use agent_core::{CdiName, ContainerName, DeviceId, ResourceName};
 use agent_loops::ports::{
-    ContainerSpec, DeviceGrant, ImageFacts, PlainEdits, PreparedContainer, PreparedMount,
-    Propagation,
+    DeviceGrant, IdRange, MountSource, PlainEdits, PreparedContainer, PreparedMount, Propagation,
 };
-use proto::cri::{CreateContainerRequest, MountPropagation};
+use proto::cri::{CreateContainerRequest, MountPropagation, NamespaceMode, Signal};
 use serde_json::{Value, json};
 
 use super::super::kernel::Kernel;
 use super::super::testing::Scene;
-use super::container_request;
+use super::{Answers, container_request, target};
 
 fn build(container: Value, cdi: bool) -> CreateContainerRequest {
-    let Scene {
-        pod,
-        prepared,
-        node,
-    } = Scene::of_container(container);
-    let spec = ContainerSpec {
-        references: Arc::default(),
-        pod,
-        container: ContainerName::new("main"),
-        attempt: 3,
-        sandbox: SandboxId::new("sandbox-1"),
-        sandbox_attempt: 1,
-        ips: vec!["10.1.0.5".to_owned()],
-        prepared: Arc::new(prepared),
-        own: PreparedContainer {
-            mounts: vec![
-                mount(),
-                PreparedMount {
-                    read_only: true,
-                    ..mount()
-                },
-            ],
-        },
-        image: ImageFacts {
-            reference: "sha256:1".into(),
-            uid: None,
-            username: String::new(),
-        },
-        grants: vec![grant()],
+    let scene = Scene::of_container(container);
+    let own = PreparedContainer {
+        mounts: vec![
+            mount(),
+            PreparedMount {
+                read_only: true,
+                ..mount()
+            },
+        ],
+        ..Default::default()
     };
-    container_request(&spec, &node, &Kernel::default(), cdi).unwrap()
+    let spec = scene.container_spec(own, &[grant()]);
+    let answers = Answers { cdi, target: None };
+    container_request(&spec, &scene.node, &Kernel::default(), answers).unwrap()
 }
 
 fn mount() -> PreparedMount {
     PreparedMount {
-        host_path: PathBuf::from("/var/lib/kubelet/pods/uid-1/volumes/kubernetes.io~empty-dir/v"),
+        source: MountSource::Path(PathBuf::from(
+            "/var/lib/kubelet/pods/uid-1/volumes/kubernetes.io~empty-dir/v",
+        )),
         container_path: "/data".to_owned(),
         read_only: false,
         recursive_read_only: false,
@@ -131,6 +114,25 @@ fn mounts_keep_order_and_rights() {
 }
 
 #[test]
+fn an_image_is_mounted_by_its_reference() {
+    let image = PreparedMount {
+        source: MountSource::Image {
+            volume: "v".to_owned(),
+            reference: "registry.example/data:1".to_owned(),
+            sub_path: "in/side".to_owned(),
+        },
+        read_only: true,
+        ..mount()
+    };
+    let mount = super::mount(&image);
+    assert_eq!(mount.image.unwrap().image, "registry.example/data:1");
+    assert_eq!(
+        (mount.image_sub_path, mount.host_path),
+        ("in/side".to_owned(), String::new())
+    );
+}
+
+#[test]
 fn devices_by_name_or_spelled_out_never_both() {
     let named = build(json!({}), true).config.unwrap();
     let names: Vec<_> = named
@@ -162,4 +164,84 @@ fn devices_by_name_or_spelled_out_never_both() {
             .iter()
             .any(|variable| variable.key == "FROM_DEVICE")
     );
+}
+
+#[test]
+fn a_stop_signal_goes_to_the_runtime() {
+    let container = json!({"lifecycle": {"stopSignal": "SIGUSR1"}});
+    let config = build(container, true).config.unwrap();
+    assert_eq!(config.stop_signal(), Signal::Sigusr1);
+    let config = build(json!({}), true).config.unwrap();
+    assert_eq!(config.stop_signal(), Signal::RuntimeDefault);
+}
+
+#[test]
+fn mounts_of_a_user_namespace_are_mapped() {
+    let mut scene = Scene::new(json!({"hostUsers": false}));
+    scene.prepared.user_namespace = Some(IdRange {
+        first: 65_536,
+        length: 65_536,
+    });
+    let own = PreparedContainer {
+        mounts: vec![mount()],
+        ..Default::default()
+    };
+    let spec = scene.container_spec(own, &[grant()]);
+    let request = container_request(&spec, &scene.node, &Kernel::default(), Answers::default());
+    let mounts = request.unwrap().config.unwrap().mounts;
+    assert_eq!(mounts.len(), 2);
+    for mount in mounts {
+        for ids in [&mount.uid_mappings, &mount.gid_mappings] {
+            assert_eq!((ids[0].host_id, ids[0].length), (65_536, 65_536));
+        }
+    }
+}
+
+#[test]
+fn an_ephemeral_container_looks_into_another() {
+    let ephemeral = json!({
+        "name": "debug", "image": "tools:1", "targetContainerName": "main", "tty": true,
+        "command": ["sh"], "securityContext": {"runAsUser": 7},
+    });
+    for (more, target_id, expected) in [
+        (json!({}), Some("id-1"), (NamespaceMode::Target, "id-1")),
+        (json!({}), None, (NamespaceMode::Container, "")),
+        // It sees them anyway.
+        (
+            json!({"shareProcessNamespace": true}),
+            Some("id-1"),
+            (NamespaceMode::Pod, ""),
+        ),
+        (
+            json!({"hostPID": true}),
+            Some("id-1"),
+            (NamespaceMode::Node, ""),
+        ),
+    ] {
+        let mut pod = more.clone();
+        pod["ephemeralContainers"] = json!([ephemeral]);
+        let scene = Scene::new(pod);
+        let mut spec = scene.container_spec(PreparedContainer::default(), &[]);
+        assert_eq!(target(&spec), None, "a main container has no target");
+        spec.container = ContainerName::new("debug");
+        assert_eq!(target(&spec), Some("main"));
+        let answers = Answers {
+            cdi: true,
+            target: target_id,
+        };
+        let request = container_request(&spec, &scene.node, &Kernel::default(), answers).unwrap();
+        let config = request.config.unwrap();
+        assert_eq!(config.image.unwrap().user_specified_image, "tools:1");
+        assert_eq!((config.command, config.tty), (vec!["sh".to_owned()], true));
+        let hash = config.annotations.get("io.kubernetes.container.hash");
+        assert_eq!(hash.map(String::as_str), Some("8e45cbd0"));
+        let security = config.linux.unwrap().security_context.unwrap();
+        assert_eq!(security.run_as_user.unwrap().value, 7);
+        let options = security.namespace_options.unwrap();
+        assert_eq!(
+            (options.pid(), options.target_id.as_str()),
+            expected,
+            "{more}"
+        );
+    }
 }

@@ -73,7 +73,7 @@ fn resource(resource: &str, divisor: &str, container: &str) -> Result<String, St
     let selector: Value = json!({"resource": resource, "divisor": divisor, "containerName": named});
     let selector: ResourceFieldSelector = serde_json::from_value(selector).unwrap();
     let input = scene.input();
-    of_resources(&input, input.container("main").unwrap(), &selector)
+    of_resources(&input, &input.container("main").unwrap(), &selector)
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn seccomp_of_container_then_pod_then_node() {
         let mut scene = scene(of_pod, of_container);
         scene.node.seccomp_default = default;
         let input = scene.input();
-        let profile = seccomp(&input, input.container("main").unwrap()).unwrap();
+        let profile = seccomp(&input, &input.container("main").unwrap()).unwrap();
         assert!(
             is(&profile, expected.0, expected.1),
             "{profile:?} {expected:?}"
@@ -72,7 +72,7 @@ fn refused_seccomp_profiles() {
     ] {
         let scene = scene(json!({}), json!({"seccompProfile": profile}));
         let input = scene.input();
-        let error = Scene::error(seccomp(&input, input.container("main").unwrap()));
+        let error = Scene::error(seccomp(&input, &input.container("main").unwrap()));
         assert!(error.contains(text), "{error}");
     }
 }
@@ -116,7 +116,7 @@ fn apparmor_of_container_then_annotation_then_pod() {
             scene.pod.manifest = manifest.into();
         }
         let input = scene.input();
-        let profile = apparmor(&input, input.container("main").unwrap()).unwrap();
+        let profile = apparmor(&input, &input.container("main").unwrap()).unwrap();
         let got = profile
             .as_ref()
             .map(|each| (each.profile_type(), each.localhost_ref.as_str()));

@@ -13,7 +13,7 @@ fn build(scene: &Scene, container: &str) -> LinuxContainerResources {
         ..Default::default()
     };
     let input = scene.input();
-    resources(&input, input.container(container).unwrap(), &kernel).unwrap()
+    resources(&input, &input.container(container).unwrap(), &kernel).unwrap()
 }
 
 fn of_container(own: Value) -> LinuxContainerResources {
@@ -150,7 +150,11 @@ fn bad_quantities_name_the_resource() {
     ] {
         let scene = Scene::of_container(json!({"resources": {"limits": limits}}));
         let input = scene.input();
-        let built = resources(&input, input.container("main").unwrap(), &Kernel::default());
+        let built = resources(
+            &input,
+            &input.container("main").unwrap(),
+            &Kernel::default(),
+        );
         let error = Scene::error(built);
         assert!(error.contains(text), "{error}");
     }

@@ -1,30 +1,18 @@
 #![allow(clippy::unwrap_used)]
 
-use std::sync::Arc;
-
-use agent_loops::ports::SandboxSpec;
+use agent_core::{Fail, FailKind};
+use agent_loops::ports::IdRange;
 use proto::cri::security_profile::ProfileType;
 use proto::cri::{NamespaceMode, PodSandboxConfig, SupplementalGroupsPolicy};
 use serde_json::{Value, json};
 
+use super::super::error::ConfigError;
 use super::super::testing::Scene;
-use super::sandbox_config;
+use super::{runtime_handler, sandbox_config, wants_user_namespace};
 
-fn build(spec: Value) -> Result<PodSandboxConfig, super::ConfigError> {
-    let Scene {
-        pod,
-        prepared,
-        node,
-    } = Scene::new(spec);
-    sandbox_config(
-        &SandboxSpec {
-            references: Arc::default(),
-            pod,
-            attempt: 2,
-            prepared: Arc::new(prepared),
-        },
-        &node,
-    )
+fn build(spec: Value) -> Result<PodSandboxConfig, ConfigError> {
+    let scene = Scene::new(spec);
+    sandbox_config(&scene.sandbox_spec(), &scene.node)
 }
 
 #[test]
@@ -135,22 +123,120 @@ fn security_context_and_sysctls() {
 }
 
 #[test]
-fn what_is_not_there_is_refused() {
-    for (spec, text) in [
+fn a_user_namespace_needs_its_range() {
+    for spec in [json!({}), json!({"hostUsers": true})] {
+        let scene = Scene::new(spec);
+        assert!(!wants_user_namespace(&scene.sandbox_spec()));
+        let security = sandbox_config(&scene.sandbox_spec(), &scene.node).unwrap();
+        let security = security.linux.unwrap().security_context.unwrap();
+        let users = security.namespace_options.unwrap().userns_options.unwrap();
+        assert_eq!((users.mode(), users.uids.len()), (NamespaceMode::Node, 0));
+    }
+    let mut scene = Scene::new(json!({"hostUsers": false}));
+    assert!(wants_user_namespace(&scene.sandbox_spec()));
+    let error = Scene::error(sandbox_config(&scene.sandbox_spec(), &scene.node));
+    assert!(error.contains("no range of IDs"), "{error}");
+    scene.prepared.user_namespace = Some(IdRange {
+        first: 131_072,
+        length: 65_536,
+    });
+    let config = sandbox_config(&scene.sandbox_spec(), &scene.node).unwrap();
+    let security = config.linux.unwrap().security_context.unwrap();
+    let users = security.namespace_options.unwrap().userns_options.unwrap();
+    assert_eq!(users.mode(), NamespaceMode::Pod);
+    for ids in [&users.uids, &users.gids] {
+        let ids: Vec<_> = ids
+            .iter()
+            .map(|id| (id.host_id, id.container_id, id.length))
+            .collect();
+        assert_eq!(ids, [(131_072, 0, 65_536)]);
+    }
+    for (handler, text) in [
         (
-            json!({"runtimeClassName": "kata"}),
-            "spec.runtimeClassName \"kata\" is not known",
+            "",
+            "can't set `spec.hostUsers: false`, runtime does not support user namespaces",
         ),
         (
-            json!({"hostUsers": false}),
-            "spec.hostUsers: false (user namespaces) is not supported",
-        ),
-        (
-            json!({"securityContext": {"supplementalGroupsPolicy": "Mine"}}),
-            "allowed are Merge and Strict",
+            "vm",
+            "can't set `spec.hostUsers: false`, RuntimeClass handler \"vm\" does not support user namespaces",
         ),
     ] {
-        let error = Scene::error(build(spec));
-        assert!(error.contains(text), "{error}");
+        let error = ConfigError::UserNamespaceSupport(handler.to_owned());
+        assert_eq!(error.to_string(), text);
     }
+}
+
+#[test]
+fn handlers_of_runtime_classes() {
+    let not_found = || Fail::retry("X", "RuntimeClass \"vm\" not found");
+    for (class, known, expected) in [
+        (None, None, Ok("")),
+        (Some(""), None, Ok("")),
+        (Some("vm"), Some(Ok("kata".to_owned())), Ok("kata")),
+        (Some("vm"), Some(Ok(String::new())), Ok("")),
+        (
+            Some("vm"),
+            Some(Err(not_found())),
+            Err((FailKind::Retry, "RuntimeClass \"vm\" not found")),
+        ),
+        (
+            Some("vm"),
+            None,
+            Err((
+                FailKind::Permanent,
+                "spec.runtimeClassName \"vm\" is not known: \
+            runtime classes come from an API server, which this node does not have",
+            )),
+        ),
+    ] {
+        let mut scene = Scene::new(json!({"runtimeClassName": class}));
+        scene.references.runtime_handler = known;
+        let handler = runtime_handler(&scene.sandbox_spec());
+        let handler = handler.map_err(|error| error.fail_sandbox());
+        let expected = expected.map(str::to_owned);
+        assert_eq!(
+            handler.map_err(|fail| (fail.kind, fail.message)),
+            expected.map_err(|(kind, text)| (kind, text.to_owned())),
+        );
+    }
+}
+
+#[test]
+fn groups_of_bound_volumes() {
+    let mut scene = Scene::new(json!({"securityContext": {"supplementalGroups": [8]}}));
+    let volume = |group: &str| {
+        let volume = json!({"metadata": {"annotations": {"pv.beta.kubernetes.io/gid": group}}});
+        Ok(std::sync::Arc::new(serde_json::from_value(volume).unwrap()))
+    };
+    for (name, group) in [("a", "7"), ("b", "8"), ("c", "none")] {
+        scene
+            .references
+            .claims
+            .insert(name.to_owned(), volume(group));
+    }
+    let config = sandbox_config(&scene.sandbox_spec(), &scene.node).unwrap();
+    let security = config.linux.unwrap().security_context.unwrap();
+    assert_eq!(security.supplemental_groups, [7, 8]);
+}
+
+#[test]
+fn resources_and_overhead() {
+    let linux = build(json!({
+        "overhead": {"cpu": "250m"},
+        "containers": [{"resources": {"limits": {"cpu": "1", "memory": "1Mi"}}}],
+    }));
+    let linux = linux.unwrap().linux.unwrap();
+    assert_eq!(linux.overhead.unwrap().cpu_shares, 256);
+    let resources = linux.resources.unwrap();
+    assert_eq!(
+        (resources.cpu_shares, resources.memory_limit_in_bytes),
+        (1024, 1 << 20)
+    );
+}
+
+#[test]
+fn what_is_not_known_is_refused() {
+    let context = json!({"securityContext": {"supplementalGroupsPolicy": "Mine"}});
+    let error = Scene::error(build(context));
+    assert!(error.contains("allowed are Merge and Strict"), "{error}");
 }

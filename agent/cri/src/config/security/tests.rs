@@ -14,6 +14,7 @@ fn image(uid: Option<i64>, username: &str) -> ImageFacts {
         reference: "sha256:1".to_owned(),
         uid,
         username: username.to_owned(),
+        size: 1,
     }
 }
 
@@ -31,7 +32,7 @@ fn build(
         ..Default::default()
     };
     let input = scene.input();
-    security(&input, input.container("main").unwrap(), image, &kernel)
+    security(&input, &input.container("main").unwrap(), image, &kernel)
 }
 
 #[test]
@@ -81,18 +82,22 @@ fn users() {
 #[test]
 fn root_is_refused_where_it_must_not_be() {
     let non_root = json!({"runAsNonRoot": true});
+    let place = "(pod: \"web-node_space(uid-1)\", container: main)";
+    let by_image = "container has runAsNonRoot and image will run as root";
+    let by_name = "container has runAsNonRoot and image has non-numeric user (app), cannot verify \
+                   user is non-root";
     for (of_container, image, text) in [
-        (json!({}), image(None, ""), "runs as root"),
-        (json!({}), image(Some(0), ""), "runs as root"),
-        (json!({"runAsUser": 0}), image(Some(7), ""), "runs as root"),
+        (json!({}), image(None, ""), by_image),
+        (json!({}), image(Some(0), ""), by_image),
         (
-            json!({}),
-            image(None, "app"),
-            "has the user \"app\", which is no number",
+            json!({"runAsUser": 0}),
+            image(Some(7), ""),
+            "container's runAsUser breaks non-root policy",
         ),
+        (json!({}), image(None, "app"), by_name),
     ] {
         let error = Scene::error(build(non_root.clone(), of_container, &image));
-        assert!(error.contains(text), "{error}");
+        assert_eq!(error, format!("{text} {place}"));
     }
 }
 

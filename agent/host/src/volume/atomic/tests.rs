@@ -14,6 +14,7 @@ fn files(list: &[(&str, &str)]) -> Files {
     let file = |content: &str| File {
         content: content.as_bytes().to_vec(),
         mode: 0o640,
+        owner: None,
     };
     list.iter()
         .map(|(path, content)| (PathBuf::from(path), file(content)))

@@ -6,7 +6,6 @@ use std::os::unix::fs::MetadataExt;
 use agent_core::FailKind;
 use serde_json::{Value, json};
 
-use super::super::make_all;
 use super::super::testing::{Bed, MEMORY, mode, pod};
 use crate::testing::with_own_mounts;
 
@@ -21,6 +20,10 @@ fn resource(path: &str, resource: &str, divisor: &str) -> Value {
 
 #[test]
 fn files_say_what_the_pod_is() {
+    with_own_mounts("files_say_what_the_pod_is", say_what_the_pod_is);
+}
+
+fn say_what_the_pod_is() {
     let bed = Bed::new();
     let items = [
         (field("name", "metadata.name"), "web"),
@@ -36,6 +39,8 @@ fn files_say_what_the_pod_is() {
         (resource("cpu", "limits.cpu", "1"), "2"),
         (resource("milli", "limits.cpu", "1m"), "1500"),
         (resource("mebi", "requests.memory", "1Mi"), "64"),
+        // A request that is not written is the limit.
+        (resource("asked", "requests.cpu", "1m"), "1500"),
         // Without a limit it is what the node has for pods.
         (resource("most", "limits.memory", "0"), &MEMORY.to_string()),
     ];
@@ -45,7 +50,7 @@ fn files_say_what_the_pod_is() {
         "containers": [{"name": "c", "resources": resources}],
         "volumes": [{"name": "v", "downwardAPI": {"items": wanted}}],
     }));
-    let path = &make_all(bed.making(&pod)).unwrap()["v"];
+    let path = &bed.make(&pod).unwrap()["v"];
     for (item, expected) in &items {
         let file = item["path"].as_str().unwrap();
         assert_eq!(
@@ -74,14 +79,14 @@ fn files_have_their_mode_and_group() {
             }));
             // The second time everything is there.
             for _ in 0..2 {
-                let path = &make_all(bed.making(&pod)).unwrap()["v"];
+                let path = &bed.make(&pod).unwrap()["v"];
                 let modes = ["", "deep/", "plain", "deep/own", "w"].map(|name| {
                     let real = fs::canonicalize(path.join(name)).unwrap();
                     (mode(&real), fs::metadata(real).unwrap().gid())
                 });
                 let expected = match group {
-                    None => [0o755, 0o755, 0o604, 0o400, 0o755].map(|mode| (mode, 0)),
-                    Some(gid) => [0o2755, 0o2755, 0o644, 0o440, 0o2755].map(|mode| (mode, gid)),
+                    None => [0o1777, 0o755, 0o604, 0o400, 0o755].map(|mode| (mode, 0)),
+                    Some(gid) => [0o3777, 0o2755, 0o644, 0o440, 0o2755].map(|mode| (mode, gid)),
                 };
                 assert_eq!(modes, expected);
             }
@@ -109,7 +114,7 @@ fn what_cannot_be_is_for_good() {
             "containers": [{"name": "c"}],
             "volumes": [{"name": "v", "downwardAPI": {"items": [item]}}],
         }));
-        let error = make_all(bed.making(&pod)).unwrap_err();
+        let error = bed.make(&pod).unwrap_err();
         assert_eq!(error.fail("X").kind, FailKind::Permanent, "{item}: {error}");
         assert!(!bed.volume("downward-api", "v").exists());
     }

@@ -10,8 +10,8 @@ use rustix::fs::statfs;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde_json::{Value, json};
 
+use super::super::VolumeError;
 use super::super::testing::{Bed, MEMORY, mode, mounted, pod};
-use super::super::{VolumeError, make_all};
 use crate::testing::with_own_mounts;
 
 /// A pod with an emptyDir called `v`.
@@ -24,7 +24,7 @@ fn with(empty_dir: Value, resources: Value, group: Value) -> Pod {
 }
 
 fn made(bed: &Bed, pod: &Pod) -> Result<PathBuf, VolumeError> {
-    make_all(bed.making(pod)).map(|paths| paths["v"].clone())
+    bed.make(pod).map(|paths| paths["v"].clone())
 }
 
 /// Bytes that fit on the file system at the volume.
@@ -221,7 +221,8 @@ fn huge_pages_have_the_size_that_is_asked_for() {
 
 /// The scratch folder cannot be removed with something mounted in it.
 fn unmount_all(bed: &Bed) {
-    for point in crate::mounts::below(&bed.root).unwrap() {
+    for mount in crate::mounts::below(&bed.root).unwrap() {
+        let point = mount.point;
         unmount(point, UnmountFlags::DETACH).unwrap();
     }
 }

@@ -67,8 +67,8 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        for point in mounts::below(&self.root).unwrap() {
-            unmount(point, UnmountFlags::DETACH).unwrap();
+        for mount in mounts::below(&self.root).unwrap() {
+            unmount(mount.point, UnmountFlags::DETACH).unwrap();
         }
     }
 }
@@ -276,10 +276,9 @@ fn a_path_comes_from_the_mount() {
             sub_path_expr: text(expression),
             ..VolumeMount::default()
         };
-        SubPath::inside(
-            &mount,
-            &BTreeMap::from([("POD".to_owned(), "web".to_owned())]),
-        )
+        let variables = [("POD", "web"), ("EMPTY", ""), ("UP", "../secret")];
+        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        SubPath::inside(&mount, &BTreeMap::from(variables))
     };
     assert_eq!(inside("", "").unwrap(), None);
     assert_eq!(inside("a/b", "").unwrap(), Some(PathBuf::from("a/b")));
@@ -287,14 +286,54 @@ fn a_path_comes_from_the_mount() {
         inside("", "x/$(POD)/$$(POD)").unwrap(),
         Some(PathBuf::from("x/web/$(POD)"))
     );
-    for (path, expression) in [
-        ("/a", ""),
-        ("a/../b", ""),
-        ("..", ""),
-        ("", "$(NO)"),
-        ("", "/$(POD)"),
+    // What is written is for good; what variables say may be something else soon.
+    for (path, expression, kind, message) in [
+        ("/a", "", FailKind::Permanent, "\"/a\" is not a path"),
+        ("a/../b", "", FailKind::Permanent, "is not a path inside"),
+        ("..", "", FailKind::Permanent, "is not a path inside"),
+        (
+            "",
+            "$(NO)$(EMPTY)",
+            FailKind::Retry,
+            "missing value for EMPTY, NO",
+        ),
+        ("", "/$(POD)", FailKind::Retry, "gives no path inside"),
+        (
+            "",
+            "$(UP)",
+            FailKind::Retry,
+            "\"$(UP)\" gives no path inside",
+        ),
     ] {
-        let error = inside(path, expression).expect_err(path);
-        assert_eq!(error.fail("X").kind, FailKind::Permanent, "{error}");
+        let fail = inside(path, expression).expect_err(path).fail("X");
+        assert_eq!(fail.kind, kind, "{fail}");
+        assert!(fail.message.contains(message), "{fail}");
+        assert!(!fail.message.contains("../secret"), "{fail}");
     }
+}
+
+/// As a claim shows it: the volume is a mount itself, and its content is older than the pod.
+#[test]
+fn nothing_leads_out_of_a_volume_that_is_a_mount() {
+    with_own_mounts("nothing_leads_out_of_a_volume_that_is_a_mount", || {
+        let place = Place::new();
+        let (data, outside) = (place.root.join("data"), place.root.join("outside"));
+        fs::create_dir_all(data.join("real")).unwrap();
+        symlink("../outside", data.join("up")).unwrap();
+        symlink(&outside, data.join("absolute")).unwrap();
+        symlink(place.volume.join("real"), data.join("own")).unwrap();
+        symlink("/proc/self/root", data.join("root")).unwrap();
+        rustix::mount::mount_bind(&data, &place.volume).unwrap();
+        for inside in ["real", "own"] {
+            let target = place.bind(inside).unwrap();
+            assert_eq!(identity(&target), identity(&data.join("real")), "{inside}");
+        }
+        let before = mounted(&place.root);
+        for inside in ["up", "up/precious", "absolute", "absolute/made", "root/etc"] {
+            let fail = place.bind_to(inside, 1).unwrap_err().fail("X");
+            assert_eq!(fail.kind, FailKind::Retry, "{fail}");
+        }
+        assert_eq!(mounted(&place.root), before);
+        assert!(!outside.join("made").exists());
+    });
 }

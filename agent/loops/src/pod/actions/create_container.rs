@@ -3,7 +3,8 @@
 use agent_core::{ContainerName, Fail, Outcome};
 
 use super::{Answer, Gain, Job, hold_devices};
-use crate::ports::{ContainerSpec, DeviceGrant, DeviceRefusal, ImageFacts};
+use crate::images::ImageAsk;
+use crate::ports::{ContainerSpec, DeviceGrant, DeviceRefusal, ImageFacts, References};
 
 pub(super) async fn run(job: &Job, name: &ContainerName, attempt: u32) -> Answer {
     let about = job.about(name);
@@ -43,7 +44,7 @@ async fn create(job: &Job, name: &ContainerName, attempt: u32) -> Result<Outcome
         ips,
         prepared,
         own,
-        image: image(job, name).await?,
+        image: image(job, name, &references).await?,
         grants: grants(job, name).await?,
         references,
     };
@@ -55,15 +56,23 @@ async fn create(job: &Job, name: &ContainerName, attempt: u32) -> Result<Outcome
     Ok(Outcome::Container(id))
 }
 
-async fn image(job: &Job, name: &ContainerName) -> Result<ImageFacts, Fail> {
+async fn image(
+    job: &Job,
+    name: &ContainerName,
+    references: &References,
+) -> Result<ImageFacts, Fail> {
     match job.kit.images.get(name) {
         Some(facts) => Ok(facts.clone()),
         None => {
             let container = job.container(name)?;
-            job.around
-                .images
-                .ensure(&job.about(name), &container.image, container.pull)
-                .await
+            let ask = ImageAsk {
+                about: &job.about(name),
+                image: &container.image,
+                policy: container.pull,
+                pod: job.want()?,
+                references,
+            };
+            job.around.images.ensure(&ask).await
         }
     }
 }

@@ -9,17 +9,25 @@ use crate::ports::PreparedPod;
 
 pub(super) async fn run(job: &Job) -> Answer {
     match prepare(job).await {
-        Ok((prepared, refresh_at)) => Ok((
-            Outcome::Prepared { refresh_at },
-            Gain::Prepared(Arc::new(prepared)),
-        )),
+        Ok((prepared, refresh_at)) => {
+            for fail in &prepared.stale {
+                warn(job, fail);
+            }
+            Ok((
+                Outcome::Prepared { refresh_at },
+                Gain::Prepared(Arc::new(prepared)),
+            ))
+        }
         Err(fail) => {
-            job.around
-                .events
-                .warning(job.pod(), fail.reason, fail.message.clone());
+            warn(job, &fail);
             Err(fail)
         }
     }
+}
+
+fn warn(job: &Job, fail: &Fail) {
+    let events = &job.around.events;
+    events.warning(job.pod(), fail.reason, fail.message.clone());
 }
 
 async fn prepare(job: &Job) -> Result<(PreparedPod, Option<Time>), Fail> {

@@ -75,98 +75,52 @@ fn shown(steps: &[Step]) -> String {
     texts.collect::<Vec<_>>().join(", ")
 }
 
+/// What it is; hash of the file, `-` when there is none and `?` when nobody has looked; the board;
+/// hash of the mirror, `!` behind it when it is being deleted; what follows.
+const COURSE: [&str; 11] = [
+    "new | h1 | | - | create h1",
+    "there | h1 | h1 runs | h1 |",
+    "deleted by somebody | h1 | h1 runs | h1! | delete uid-web",
+    "file removed, still ends | - | h1 runs | h1 |",
+    "file removed, ended | - | | h1 | delete uid-web",
+    "file removed, shown as done | - | h1 done | h1 | delete uid-web",
+    "changed, the old one ends | h2 | h1 runs, h2 waits | h1 |",
+    "changed, its mirror was lost meanwhile | h2 | h1 runs, h2 waits | - |",
+    "changed, the old one is gone | h2 | | h1 | delete uid-web",
+    "changed, its mirror is gone | h2 | | - | create h2",
+    "not reported yet | ? | | h1 |",
+];
+
 #[test]
 fn mirrors_follow_static_pods() {
-    let (one, two) = (static_pod("web", "h1"), static_pod("web", "h2"));
-    let empty = || source(&[]);
-    let none = PodBoard::new();
-    let running = board(vec![on_board(&one, Life::Running)]);
-    let replaced = board(vec![
-        on_board(&one, Life::Cleaning),
-        on_board(&two, Life::Waiting),
-    ]);
-    let done = board(vec![on_board(&one, Life::Done)]);
-    for (why, statics, board, objects, expected) in [
-        (
-            "new",
-            source(&[one.clone()]),
-            &none,
-            mirrors(None, false),
-            "create h1",
-        ),
-        (
-            "there",
-            source(&[one.clone()]),
-            &running,
-            mirrors(Some("h1"), false),
-            "",
-        ),
-        (
-            "deleted by somebody",
-            source(&[one.clone()]),
-            &running,
-            mirrors(Some("h1"), true),
-            "delete uid-web",
-        ),
-        (
-            "file removed, still ends",
-            empty(),
-            &running,
-            mirrors(Some("h1"), false),
-            "",
-        ),
-        (
-            "file removed, ended",
-            empty(),
-            &none,
-            mirrors(Some("h1"), false),
-            "delete uid-web",
-        ),
-        (
-            "file removed, shown as done",
-            empty(),
-            &done,
-            mirrors(Some("h1"), false),
-            "delete uid-web",
-        ),
-        (
-            "changed, the old one ends",
-            source(&[two.clone()]),
-            &replaced,
-            mirrors(Some("h1"), false),
-            "",
-        ),
-        (
-            "changed, mirror lost meanwhile",
-            source(&[two.clone()]),
-            &replaced,
-            mirrors(None, false),
-            "",
-        ),
-        (
-            "changed, the old one is gone",
-            source(&[two.clone()]),
-            &none,
-            mirrors(Some("h1"), false),
-            "delete uid-web",
-        ),
-        (
-            "changed, its mirror is gone",
-            source(&[two]),
-            &none,
-            mirrors(None, false),
-            "create h2",
-        ),
-        (
-            "not reported yet",
-            None,
-            &none,
-            mirrors(Some("h1"), false),
-            "",
-        ),
-    ] {
-        let steps = steps(&[statics], board, &objects, Some(OWNER));
-        assert_eq!(shown(&steps), expected, "{why}");
+    for row in COURSE {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [_, file, on, mirror, expected] = cells.as_slice() else {
+            panic!("{row}")
+        };
+        let statics = match *file {
+            "?" => None,
+            "-" => source(&[]),
+            hash => source(&[static_pod("web", hash)]),
+        };
+        let pods = on.split(", ").filter_map(|pod| pod.split_once(' '));
+        let pods = pods.map(|(hash, life)| {
+            let life = match life {
+                "runs" => Life::Running,
+                "waits" => Life::Waiting,
+                _ => Life::Done,
+            };
+            on_board(&static_pod("web", hash), life)
+        });
+        let deleted = mirror.ends_with('!');
+        let hash = Some(mirror.trim_end_matches('!')).filter(|hash| *hash != "-");
+        let steps = steps(
+            &[statics],
+            &board(pods.collect()),
+            &mirrors(hash, deleted),
+            Some(OWNER),
+        );
+        assert_eq!(shown(&steps), *expected, "{row}");
     }
 }
 
@@ -174,10 +128,13 @@ fn mirrors_follow_static_pods() {
 fn nothing_is_done_before_the_list_and_nothing_is_made_before_the_node_is_there() {
     let one = source(&[static_pod("web", "h1")]);
     let none = PodBoard::new();
-    assert_eq!(
-        steps(&[one.clone()], &none, &ApiPods::default(), Some(OWNER)),
-        []
+    let before = steps(
+        std::slice::from_ref(&one),
+        &none,
+        &ApiPods::default(),
+        Some(OWNER),
     );
+    assert_eq!(before, []);
     assert_eq!(steps(&[one], &none, &mirrors(None, false), None), []);
     // Orphans go without it.
     let orphan = steps(&[source(&[])], &none, &mirrors(Some("h"), false), None);

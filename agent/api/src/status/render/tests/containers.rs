@@ -36,101 +36,47 @@ fn short(status: &ContainerStatus) -> String {
     text
 }
 
+/// What the API has, what the agent shows, about which pod, and what follows.
+const COURSE: [&str; 16] = [
+    // The plain course of things.
+    "main wait | main.0 run | | running x0",
+    "main.0 run | main.0 end=1 | | ended=1 x0",
+    "main.0 end=1 | main.0 wait=CrashLoopBackOff last=1 | | waiting CrashLoopBackOff x0 last=1 Error",
+    "main.0 end=1 | main.1 run last=1 | | running x1 last=1 Error",
+    // It vanished from the runtime.
+    "main.3 run | main wait | | waiting ContainerCreating x4 last=137 ContainerStatusUnknown",
+    "main.3 run | main wait | deleted | waiting ContainerCreating x3 last=137 ContainerStatusUnknown",
+    "main.3 run last=1 | main wait | | waiting ContainerCreating x3 last=1 Error",
+    "main.3 end=2 | main wait | | ended=2 x3",
+    "main.3 end=2 | main wait=ErrImagePull | | waiting ErrImagePull x3 last=2 Error",
+    "main.3 wait=CrashLoopBackOff last=2 | main wait | | waiting ContainerCreating x3 last=2 Error",
+    // It came back, and the runtime counts from the beginning.
+    "main.3 end=2 | main.0 run | | running x4 last=2 Error",
+    "main.3 wait=CrashLoopBackOff last=2 | main.0 run | | running x3 last=2 Error",
+    // What may not run again does not.
+    "main.0 end=1 | main.1 run | Never | ended=1 x0",
+    "main.0 end=0 | main.1 run | OnFailure | ended=0 x0",
+    "main.0 end=1 | main.1 run | OnFailure | running x1 last=1 Error",
+    "main.0 end=1 | main wait | Never | ended=1 x0",
+];
+
 #[test]
 fn a_container_never_loses_its_past() {
-    let always = || json!({});
-    let policy = |policy: &str| json!({"spec": {"restartPolicy": policy}});
-    let deleted = || json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
-    for (before, now, rest, expected) in [
-        // The plain course of things.
-        ("main wait", "main.0 run", always(), "running x0"),
-        ("main.0 run", "main.0 end=1", always(), "ended=1 x0"),
-        (
-            "main.0 end=1",
-            "main.0 wait=CrashLoopBackOff last=1",
-            always(),
-            "waiting CrashLoopBackOff x0 last=1 Error",
-        ),
-        (
-            "main.0 end=1",
-            "main.1 run last=1",
-            always(),
-            "running x1 last=1 Error",
-        ),
-        // It vanished from the runtime.
-        (
-            "main.3 run",
-            "main wait",
-            always(),
-            "waiting ContainerCreating x4 last=137 ContainerStatusUnknown",
-        ),
-        (
-            "main.3 run",
-            "main wait",
-            deleted(),
-            "waiting ContainerCreating x3 last=137 ContainerStatusUnknown",
-        ),
-        (
-            "main.3 run last=1",
-            "main wait",
-            always(),
-            "waiting ContainerCreating x3 last=1 Error",
-        ),
-        ("main.3 end=2", "main wait", always(), "ended=2 x3"),
-        (
-            "main.3 end=2",
-            "main wait=ErrImagePull",
-            always(),
-            "waiting ErrImagePull x3 last=2 Error",
-        ),
-        (
-            "main.3 wait=CrashLoopBackOff last=2",
-            "main wait",
-            always(),
-            "waiting ContainerCreating x3 last=2 Error",
-        ),
-        // It came back, and the runtime counts from the beginning.
-        (
-            "main.3 end=2",
-            "main.0 run",
-            always(),
-            "running x4 last=2 Error",
-        ),
-        (
-            "main.3 wait=CrashLoopBackOff last=2",
-            "main.0 run",
-            always(),
-            "running x3 last=2 Error",
-        ),
-        // What may not run again does not.
-        ("main.0 end=1", "main.1 run", policy("Never"), "ended=1 x0"),
-        (
-            "main.0 end=0",
-            "main.1 run",
-            policy("OnFailure"),
-            "ended=0 x0",
-        ),
-        (
-            "main.0 end=1",
-            "main.1 run",
-            policy("OnFailure"),
-            "running x1 last=1 Error",
-        ),
-        ("main.0 end=1", "main wait", policy("Never"), "ended=1 x0"),
-    ] {
-        let first = rendered(&with_main("Running", before), rest.clone());
-        let second = next(&with_main("Running", now), rest.clone(), &first);
-        assert_eq!(
-            short(&main_of(&second)),
-            expected,
-            "{before} then {now} {rest}"
-        );
-        let third = next(&with_main("Running", now), rest.clone(), &second);
-        assert_eq!(
-            short(&main_of(&third)),
-            expected,
-            "again: {before} then {now} {rest}"
-        );
+    for row in COURSE {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [before, now, about, expected] = cells.as_slice() else {
+            panic!("{row}")
+        };
+        let rest = || match *about {
+            "" => json!({}),
+            "deleted" => json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}),
+            policy => json!({"spec": {"restartPolicy": policy}}),
+        };
+        let first = rendered(&with_main("Running", before), rest());
+        let second = next(&with_main("Running", now), rest(), &first);
+        assert_eq!(short(&main_of(&second)), *expected, "{row}");
+        let third = next(&with_main("Running", now), rest(), &second);
+        assert_eq!(short(&main_of(&third)), *expected, "again: {row}");
     }
 }
 
