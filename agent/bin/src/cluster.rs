@@ -14,9 +14,10 @@ use agent_api::{
 use agent_core::NodeOffer;
 use agent_host::LocalMachine;
 use agent_loops::ports::{Objects, SourceSnapshot};
-use agent_loops::{Agent, Doors, Source, Telling};
+use agent_loops::{Agent, Clock, Doors, Source, Telling};
 use anyhow::{Context, bail};
 use base_daemon::{Drain, Readiness, spawn};
+use k8s_openapi::api::core::v1::Node;
 use tokio::sync::watch;
 
 use crate::settings::Settings;
@@ -137,37 +138,15 @@ impl Cluster {
             (self.offer, facts),
             telling.clock,
         );
-        let client = connection.client();
-        let (name, ready, registered) =
-            (settings.node.clone(), connection.clone(), node.node.clone());
-        let (pods, following) = (self.pods, client.clone());
-        drop(spawn("pods of the API", async move {
-            // Kubernetes 1.37: nobody is admitted before the Node object is known.
-            ready.credentialed().await;
-            views::known(registered).await;
-            agent_api::follow_pods(following, name, pods, objects).await;
-        }));
-        let statuses = StatusInputs {
-            board: agent.pods.clone(),
-            objects: seen.clone(),
-            node: views.facts(),
+        let tasks = PodTasks {
+            connection: &connection,
+            node: settings.node.clone(),
+            registered: node.node.clone(),
+            views: &views,
+            seen,
             clock: telling.clock,
         };
-        drop(spawn(
-            "statuses",
-            agent_api::write_statuses(client.clone(), statuses),
-        ));
-        let mirrors = MirrorInputs {
-            statics,
-            board: agent.pods.clone(),
-            objects: seen,
-            node_uid: views.node_uid(),
-        };
-        let name = settings.node.clone();
-        drop(spawn(
-            "mirrors",
-            agent_api::keep_mirrors(client, name, mirrors),
-        ));
+        tasks.start(agent, statics, (self.pods, objects));
         let events = agent_api::write_events(
             apart()?,
             EventSettings::new(&settings.configuration, &settings.node),
@@ -182,6 +161,53 @@ impl Cluster {
             views,
             _node: node,
         })
+    }
+}
+
+/// What the tasks about pods share.
+struct PodTasks<'a> {
+    connection: &'a Connection,
+    node: String,
+    registered: watch::Receiver<Option<Arc<Node>>>,
+    views: &'a Views,
+    seen: watch::Receiver<Arc<ApiPods>>,
+    clock: Clock,
+}
+
+impl PodTasks<'_> {
+    fn start(
+        self,
+        agent: &Agent,
+        statics: Vec<watch::Receiver<Option<SourceSnapshot>>>,
+        (pods, objects): (
+            watch::Sender<Option<SourceSnapshot>>,
+            watch::Sender<Arc<ApiPods>>,
+        ),
+    ) {
+        let (name, ready) = (self.node.clone(), self.connection.clone());
+        let registered = self.registered;
+        drop(spawn("pods of the API", async move {
+            // Kubernetes 1.37: nobody is admitted before the Node object is known.
+            ready.credentialed().await;
+            views::known(registered).await;
+            agent_api::follow_pods(ready.client(), name, pods, objects).await;
+        }));
+        let statuses = StatusInputs {
+            board: agent.pods.clone(),
+            objects: self.seen.clone(),
+            node: self.views.facts(),
+            clock: self.clock,
+        };
+        let statuses = agent_api::write_statuses(self.connection.client(), statuses);
+        drop(spawn("statuses", statuses));
+        let mirrors = MirrorInputs {
+            statics,
+            board: agent.pods.clone(),
+            objects: self.seen,
+            node_uid: self.views.node_uid(),
+        };
+        let mirrors = agent_api::keep_mirrors(self.connection.client(), self.node, mirrors);
+        drop(spawn("mirrors", mirrors));
     }
 }
 

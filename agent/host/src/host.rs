@@ -1,5 +1,7 @@
 //! The door itself: each call of the port is one piece of blocking work off the async threads.
 
+mod settings;
+
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
@@ -7,56 +9,26 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent_core::{ContainerId, ContainerName, Fail, PodUid};
-use agent_loops::ports::{Host, LogOwner, PreparedContainer, PreparedPod, References, WantedPod};
+use agent_loops::ports::{
+    ContainerInstance, Host, LogOwner, PreparedContainer, PreparedPod, References, WantedPod,
+};
 use async_trait::async_trait;
 use base_daemon::Chain;
 use rustix::fs::{FlockOperation, flock};
 
-use crate::cgroup::{CgroupError, Tree};
+use crate::cgroup::Tree;
 use crate::layout::{Layout, make_folder, make_log_folder};
-use crate::logs::{self, LogLimits};
+use crate::logs;
 use crate::pod;
-use crate::user_namespace::{UserNamespaceSettings, UserNamespaces};
+use crate::user_namespace::UserNamespaces;
 use crate::volume::{self, Making};
+
+pub use settings::{HostSettings, OpenError};
 
 /// Where log collectors look for links, if logs are where they expect them.
 const LOG_LINKS: &str = "/var/log/containers";
 const STOCK_LOGS: &str = "/var/log/pods";
 const MOUNT_PROGRAM: &str = "mount";
-
-/// What the door has to know.
-#[derive(Clone, Debug)]
-pub struct HostSettings {
-    /// `--root-dir`.
-    pub root: PathBuf,
-    /// `podLogsDir`.
-    pub pod_logs: PathBuf,
-    /// `resolvConf`; empty: no name service.
-    pub resolv_conf: PathBuf,
-    /// `clusterDomain`.
-    pub cluster_domain: String,
-    /// Rotation of container logs.
-    pub logs: LogLimits,
-    /// IDs for user namespaces of pods.
-    pub user_namespaces: UserNamespaceSettings,
-}
-
-/// The host cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// Folders of the agent.
-    #[error("the agent's folders in {root} cannot be made; free space or fix its permissions")]
-    Folders {
-        /// `--root-dir`.
-        root: PathBuf,
-        /// Cause.
-        #[source]
-        source: io::Error,
-    },
-    /// cgroups of pods.
-    #[error("the cgroups for pods cannot be made")]
-    Cgroups(#[from] CgroupError),
-}
 
 /// This host.
 #[derive(Clone, Debug)]
@@ -128,18 +100,20 @@ impl Host for LocalHost {
 
     async fn prepare_container(
         &self,
-        pod: &WantedPod,
-        prepared: &PreparedPod,
-        container: &ContainerName,
-        attempt: u32,
-        ips: &[String],
-        references: &Arc<References>,
+        instance: ContainerInstance<'_>,
     ) -> Result<PreparedContainer, Fail> {
-        let (pod, prepared, container) = (pod.clone(), prepared.clone(), container.clone());
-        let (ips, references) = (ips.to_vec(), Arc::clone(references));
+        let (pod, container) = (instance.pod.clone(), instance.container.clone());
+        let (prepared, ips) = (instance.prepared.clone(), instance.ips.to_vec());
+        let (references, attempt) = (Arc::clone(instance.references), instance.attempt);
         self.work(CONFIG, move |inner| {
-            let made = (&prepared, &*references);
-            inner.prepare_container(&pod, made, &container, attempt, &ips)
+            inner.prepare_container(ContainerInstance {
+                pod: &pod,
+                prepared: &prepared,
+                container: &container,
+                attempt,
+                ips: &ips,
+                references: &references,
+            })
         })
         .await
     }
@@ -272,12 +246,16 @@ impl Inner {
 
     fn prepare_container(
         &self,
-        wanted: &WantedPod,
-        (prepared, references): (&PreparedPod, &References),
-        name: &ContainerName,
-        attempt: u32,
-        ips: &[String],
+        instance: ContainerInstance<'_>,
     ) -> Result<PreparedContainer, Fail> {
+        let ContainerInstance {
+            pod: wanted,
+            prepared,
+            container: name,
+            attempt,
+            ips,
+            references,
+        } = instance;
         let pod = &*wanted.manifest;
         let container = pod::container(pod, name)
             .ok_or_else(|| Fail::permanent(CONFIG, format!("the pod has no container {name}")))?;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use agent_core::{ContainerId, ContainerName, Fail, PodUid, Time};
 use agent_loops::ports::{
-    Host, LogOwner, PreparedContainer, PreparedPod, References, ResolverConfig, WantedPod,
+    ContainerInstance, Host, LogOwner, PreparedContainer, PreparedPod, References, ResolverConfig,
+    WantedPod,
 };
 use async_trait::async_trait;
 
@@ -47,13 +48,14 @@ impl Host for FakeHost {
 
     async fn prepare_container(
         &self,
-        pod: &WantedPod,
-        _prepared: &PreparedPod,
-        container: &ContainerName,
-        _attempt: u32,
-        ips: &[String],
-        _references: &Arc<References>,
+        instance: ContainerInstance<'_>,
     ) -> Result<PreparedContainer, Fail> {
+        let ContainerInstance {
+            pod,
+            container,
+            ips,
+            ..
+        } = instance;
         let uid = &pod.want.uid;
         let effect = |state: &mut State, now: Time| {
             if !state.prepared.contains(uid) {

@@ -12,6 +12,7 @@ mod calls;
 mod devices;
 mod faults;
 mod host;
+mod images;
 mod keyring;
 mod objects;
 mod pods;

@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
 use crate::calls::Verb;
+use crate::images;
 use crate::script::OnTerm;
 use crate::state::{Aftermath, Container, Sandbox, State};
 use crate::world::{World, gone};
@@ -195,19 +196,13 @@ impl Runtime for FakeRuntime {
     }
 
     async fn image(&self, image: &ImageName) -> Result<Option<ImageFacts>, Fail> {
-        let effect = |state: &mut State, _| Ok(state.images.contains(image).then(|| facts(image)));
+        let effect =
+            |state: &mut State, _| Ok(state.images.contains(image).then(|| images::facts(image)));
         self.world.call(self.life, Verb::Image, None, effect).await
     }
 
     async fn images(&self) -> Result<Vec<ListedImage>, Fail> {
-        let listed = |name: &ImageName| ListedImage {
-            id: name.to_string(),
-            names: vec![name.to_string()],
-            size: 1,
-        };
-        Ok(self
-            .world
-            .read(|state| state.images.iter().map(listed).collect()))
+        Ok(self.world.read(images::list))
     }
 
     async fn pull(
@@ -216,26 +211,7 @@ impl Runtime for FakeRuntime {
         credential: Option<&PullCredential>,
     ) -> Result<ImageFacts, Fail> {
         let password = credential.map_or("", |credential| &credential.password);
-        let effect = |state: &mut State, _| {
-            let tried = (image.clone(), password.to_owned());
-            state.keys.tried.push(tried);
-            if state
-                .keys
-                .locks
-                .get(image)
-                .is_some_and(|lock| lock != password)
-            {
-                return Err(Fail::retry(
-                    "ErrImagePull",
-                    format!("{password:?} is no key"),
-                ));
-            }
-            if image.as_str().contains("missing") {
-                return Err(Fail::retry("ErrImagePull", format!("{image}: not found")));
-            }
-            state.images.insert(image.clone());
-            Ok(facts(image))
-        };
+        let effect = |state: &mut State, _| images::pull(state, image, password);
         self.world.call(self.life, Verb::Pull, None, effect).await
     }
 
@@ -421,13 +397,4 @@ fn start(state: &mut State, id: &ContainerId, now: Time) -> Result<(), Fail> {
     state.aftermath.push(event);
     state.aftermath.extend(ends);
     Ok(())
-}
-
-fn facts(image: &ImageName) -> ImageFacts {
-    ImageFacts {
-        reference: image.to_string(),
-        uid: None,
-        username: String::new(),
-        size: 1,
-    }
 }

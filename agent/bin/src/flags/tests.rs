@@ -78,13 +78,13 @@ fn flags_of_a_joined_node_are_read_as_kubeadm_writes_them() {
         ["nvidia.com/gpu=present:NoSchedule", "maintenance:NoExecute"]
     );
     assert_eq!(given.cloud_provider, "external");
+    let providers = given.credential_providers.as_ref().unwrap();
     assert_eq!(
-        path(&given.credential_provider_config),
-        "/etc/kubernetes/credentials.yaml"
-    );
-    assert_eq!(
-        path(&given.credential_provider_bin_dir),
-        "/usr/libexec/credentials"
+        (providers.0.as_path(), providers.1.as_path()),
+        (
+            "/etc/kubernetes/credentials.yaml".as_ref(),
+            "/usr/libexec/credentials".as_ref()
+        )
     );
     assert_eq!(given.overlay, json!({"registerNode": false}));
     assert!(given.ignored.is_empty());

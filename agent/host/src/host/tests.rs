@@ -9,7 +9,10 @@ use std::time::Duration;
 use agent_core::{
     ContainerId, ContainerName, Fail, FailKind, PodName, PodUid, PodWant, RestartPolicy,
 };
-use agent_loops::ports::{Host, LogOwner, MountSource, PreparedMount, References, WantedPod};
+use agent_loops::ports::{
+    ContainerInstance, Host, LogOwner, MountSource, PreparedMount, PreparedPod, References,
+    WantedPod,
+};
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use serde_json::{Value, json};
 
@@ -223,12 +226,12 @@ async fn come_and_go() {
     let (name, ips) = (ContainerName::new("main"), ["10.1.0.5".to_owned()]);
     let own = bed
         .host
-        .prepare_container(&pod, &prepared, &name, 2, &ips, &references)
+        .prepare_container(instance(&pod, &prepared, &name, 2, &ips, &references))
         .await
         .unwrap();
     let again = bed
         .host
-        .prepare_container(&pod, &prepared, &name, 2, &ips, &references)
+        .prepare_container(instance(&pod, &prepared, &name, 2, &ips, &references))
         .await
         .unwrap();
     assert_eq!(own, again, "it may be repeated");
@@ -274,7 +277,7 @@ fn messages_and_logs_are_found_rotated_and_removed() {
         let name = ContainerName::new("main");
         let prepared = bed.host.prepare_pod(&pod, &Arc::default()).await.unwrap();
         bed.host
-            .prepare_container(&pod, &prepared, &name, 0, &[], &Arc::default())
+            .prepare_container(instance(&pod, &prepared, &name, 0, &[], &Arc::default()))
             .await
             .unwrap();
         let log = bed.path.join("logs/shop_web-n_uid-2/main/0.log");
@@ -358,7 +361,7 @@ fn bad_input_is_a_typed_failure() {
         let none = ContainerName::new("none");
         let fail = bed
             .host
-            .prepare_container(&pod, &prepared, &none, 0, &[], &Arc::default())
+            .prepare_container(instance(&pod, &prepared, &none, 0, &[], &Arc::default()))
             .await
             .unwrap_err();
         assert_eq!(
@@ -470,7 +473,7 @@ fn an_ephemeral_container_gets_what_any_other_gets() {
             let name = ContainerName::new("debug");
             let own = bed
                 .host
-                .prepare_container(&pod, &prepared, &name, 0, &[], &none);
+                .prepare_container(instance(&pod, &prepared, &name, 0, &[], &none));
             let shown = shown(&bed, &own.await.unwrap().mounts);
             assert_eq!(shown.keys().collect::<Vec<_>>(), ["/end", "/v"]);
             bed.host.clean_pod(&PodUid::new("u")).await.unwrap();
@@ -493,7 +496,7 @@ fn a_mount_without_its_volume_is_told() {
         let name = ContainerName::new("c");
         let own = bed
             .host
-            .prepare_container(&pod, &prepared, &name, 0, &[], &none);
+            .prepare_container(instance(&pod, &prepared, &name, 0, &[], &none));
         let expected = "cannot find volume \"v\" to mount into container \"c\"";
         assert_eq!(
             own.await.unwrap_err(),
@@ -532,9 +535,9 @@ fn ephemeral_containers_are_made_ready_like_others() {
     let made = run(async {
         let references = Arc::default();
         let prepared = bed.host.prepare_pod(&pod, &references).await.unwrap();
-        let made = bed
-            .host
-            .prepare_container(&pod, &prepared, &name, 0, &[], &references);
+        let made =
+            bed.host
+                .prepare_container(instance(&pod, &prepared, &name, 0, &[], &references));
         made.await.unwrap()
     });
     let paths: Vec<&str> = made
@@ -543,4 +546,22 @@ fn ephemeral_containers_are_made_ready_like_others() {
         .map(|mount| &*mount.container_path)
         .collect();
     assert_eq!(paths, ["/dev/end"]);
+}
+
+fn instance<'a>(
+    pod: &'a WantedPod,
+    prepared: &'a PreparedPod,
+    container: &'a ContainerName,
+    attempt: u32,
+    ips: &'a [String],
+    references: &'a Arc<References>,
+) -> ContainerInstance<'a> {
+    ContainerInstance {
+        pod,
+        prepared,
+        container,
+        attempt,
+        ips,
+        references,
+    }
 }

@@ -22,12 +22,7 @@ pub trait Host: Send + Sync + std::fmt::Debug + 'static {
     /// Makes what one container instance needs: log directory, hosts file, termination file, sub-paths.
     async fn prepare_container(
         &self,
-        pod: &WantedPod,
-        prepared: &PreparedPod,
-        container: &ContainerName,
-        attempt: u32,
-        ips: &[String],
-        references: &Arc<References>,
+        instance: ContainerInstance<'_>,
     ) -> Result<PreparedContainer, Fail>;
     /// Unmounts volumes, removes cgroup and directories. Never deletes across a mount.
     async fn clean_pod(&self, uid: &PodUid) -> Result<(), Fail>;
@@ -65,6 +60,23 @@ pub trait Host: Send + Sync + std::fmt::Debug + 'static {
         container: &ContainerName,
         attempt: u32,
     ) -> Result<bool, Fail>;
+}
+
+/// A container instance that is about to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct ContainerInstance<'a> {
+    /// The pod.
+    pub pod: &'a WantedPod,
+    /// What was made ready for the pod.
+    pub prepared: &'a PreparedPod,
+    /// Which container.
+    pub container: &'a ContainerName,
+    /// Restart count.
+    pub attempt: u32,
+    /// Addresses of the pod, primary first.
+    pub ips: &'a [String],
+    /// What the manifest refers to.
+    pub references: &'a Arc<References>,
 }
 
 /// Whose logs.

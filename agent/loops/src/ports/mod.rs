@@ -15,8 +15,8 @@ pub use devices::{
     DeviceAsk, DeviceGrant, DeviceRefusal, Devices, LivingDevices, PlainEdits, ResourceCount,
 };
 pub use host::{
-    Answer, Asker, Host, IdRange, LogOwner, MountSource, PreparedContainer, PreparedMount,
-    PreparedPod, Propagation, ResolverConfig,
+    Answer, Asker, ContainerInstance, Host, IdRange, LogOwner, MountSource, PreparedContainer,
+    PreparedMount, PreparedPod, Propagation, ResolverConfig,
 };
 pub use keyring::{
     CredentialOrigin, Keyring, Leave, PullCredential, PullEnd, ServiceAccount, ServiceAccounts,

@@ -4,7 +4,9 @@ use agent_core::{ContainerName, Fail, Outcome};
 
 use super::{Answer, Gain, Job, hold_devices};
 use crate::images::ImageAsk;
-use crate::ports::{ContainerSpec, DeviceGrant, DeviceRefusal, ImageFacts, References};
+use crate::ports::{
+    ContainerInstance, ContainerSpec, DeviceGrant, DeviceRefusal, ImageFacts, References,
+};
 
 pub(super) async fn run(job: &Job, name: &ContainerName, attempt: u32) -> Answer {
     let about = job.about(name);
@@ -33,7 +35,14 @@ async fn create(job: &Job, name: &ContainerName, attempt: u32) -> Result<Outcome
     let references = job.references().await?;
     let host = &job.around.doors.host;
     let own = host
-        .prepare_container(&pod, &prepared, name, attempt, &ips, &references)
+        .prepare_container(ContainerInstance {
+            pod: &pod,
+            prepared: &prepared,
+            container: name,
+            attempt,
+            ips: &ips,
+            references: &references,
+        })
         .await?;
     let spec = ContainerSpec {
         pod,

@@ -1,0 +1,45 @@
+//! Images of the world.
+
+use agent_core::{Fail, ImageName};
+use agent_loops::ports::{ImageFacts, ListedImage};
+
+use crate::state::State;
+
+/// All that are there.
+pub(crate) fn list(state: &State) -> Vec<ListedImage> {
+    let listed = |name: &ImageName| ListedImage {
+        id: name.to_string(),
+        names: vec![name.to_string()],
+        size: 1,
+    };
+    state.images.iter().map(listed).collect()
+}
+
+/// Fetches one. A locked image needs its key; one that is called missing is nowhere.
+pub(crate) fn pull(
+    state: &mut State,
+    image: &ImageName,
+    password: &str,
+) -> Result<ImageFacts, Fail> {
+    let tried = (image.clone(), password.to_owned());
+    state.keys.tried.push(tried);
+    let lock = state.keys.locks.get(image);
+    if lock.is_some_and(|lock| lock != password) {
+        let message = format!("{password:?} is no key");
+        return Err(Fail::retry("ErrImagePull", message));
+    }
+    if image.as_str().contains("missing") {
+        return Err(Fail::retry("ErrImagePull", format!("{image}: not found")));
+    }
+    state.images.insert(image.clone());
+    Ok(facts(image))
+}
+
+pub(crate) fn facts(image: &ImageName) -> ImageFacts {
+    ImageFacts {
+        reference: image.to_string(),
+        uid: None,
+        username: String::new(),
+        size: 1,
+    }
+}
