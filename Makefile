@@ -57,7 +57,7 @@ lint: ## format, clippy, licences and bans
 	cargo fetch --locked
 	cargo deny --offline check bans licenses sources
 
-bench: bed sim ## speed and size beside the bare CRI calls of the same run
+bench: clusters sim ## speed and size beside the bare CRI calls of the same run: all, or ROW=<name>; STOCK=1: the stock kubelet, too
 	cargo build --release -p gpulet -p gpuctl
 	cargo build -p e2e
 	GPULET_BIN=$(abspath $(TARGET))/release/gpulet $(TARGET)/debug/bench

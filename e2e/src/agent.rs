@@ -188,12 +188,17 @@ clusterDomain: cluster.local
         Ok(command)
     }
 
-    /// Starts it and waits until /healthz answers.
+    /// Starts it and waits until it says that it is up: the stock kubelet on `/healthz`, gpulet on
+    /// `/readyz`, since its `/healthz` is there before everything else.
     pub async fn start(&mut self, gpus: Option<&Gpus>) -> Result<()> {
         self.launch(gpus)?;
-        wait::until("the agent's /healthz", START_LIMIT, async || {
+        let path = match self.software {
+            Software::Stock => "/healthz",
+            Software::Gpulet => "/readyz",
+        };
+        wait::until("the agent to be up", START_LIMIT, async || {
             self.alive()?;
-            let answer = self.http_get(10248, "/healthz").await?;
+            let answer = self.http_get(10248, path).await?;
             ensure!(answer.starts_with("HTTP/1.1 200"), "it says {answer}");
             Ok(())
         })

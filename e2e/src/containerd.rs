@@ -193,6 +193,14 @@ impl Containerd {
         Ok(String::from_utf8(output.stdout)?)
     }
 
+    /// Adds an image with the test image's files and this configuration (`config` of an image: `Cmd`, `User`, ...).
+    pub fn add_image(&self, image: &str, config: &serde_json::Value) -> Result<()> {
+        let folder = self.start.footprint.data_folder();
+        let archive = images::with_config(&folder, image, config)?;
+        self.ctr(&["images", "import", &archive.display().to_string()])?;
+        Ok(fs::remove_file(archive)?)
+    }
+
     fn import_images(&self) -> Result<()> {
         for archive in images::archives(&self.start.bed.images())? {
             self.ctr(&["images", "import", &archive.display().to_string()])?;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 /// The image of every sandbox.
@@ -36,7 +36,8 @@ pub fn archives(folder: &Path) -> Result<Vec<PathBuf>> {
     }
     fs::create_dir_all(&folder)?;
     let work = tempfile::tempdir_in(&folder)?;
-    archive(&folder, work.path(), PAUSE, "pause", &["/pause"], &|root| {
+    let pause = json!({ "Cmd": ["/pause"], "Env": ["PATH=/bin"] });
+    archive(&folder, work.path(), PAUSE, "pause", &pause, &|root| {
         compile(PAUSE_C, &root.join("pause"))
     })?;
     archive(
@@ -44,7 +45,7 @@ pub fn archives(folder: &Path) -> Result<Vec<PathBuf>> {
         work.path(),
         BUSYBOX,
         "busybox",
-        &["/bin/sh"],
+        &shell(),
         &|root| fill(root, busybox),
     )?;
     Ok(archives)
@@ -55,10 +56,10 @@ pub fn archives(folder: &Path) -> Result<Vec<PathBuf>> {
 /// # Errors
 /// As for `archives`.
 pub(crate) fn with_files(folder: &Path, image: &str, files: &[(&str, &str)]) -> Result<PathBuf> {
-    let shell = busybox()?;
+    let busybox = busybox()?;
     let work = tempfile::tempdir_in(folder)?;
-    archive(folder, work.path(), image, "image", &["/bin/sh"], &|root| {
-        fill(root, shell)?;
+    archive(folder, work.path(), image, "image", &shell(), &|root| {
+        fill(root, busybox)?;
         for (path, text) in files {
             let path = root.join(path);
             fs::create_dir_all(path.parent().context("a path in the image")?)?;
@@ -66,6 +67,24 @@ pub(crate) fn with_files(folder: &Path, image: &str, files: &[(&str, &str)]) -> 
         }
         Ok(())
     })
+}
+
+/// The archive of an image `image` with the test image's files and this configuration (as `config` of an image: `Cmd`,
+/// `User`, ...), made in `folder`.
+///
+/// # Errors
+/// As for `archives`.
+pub(crate) fn with_config(folder: &Path, image: &str, config: &Value) -> Result<PathBuf> {
+    let busybox = busybox()?;
+    let work = tempfile::tempdir_in(folder)?;
+    archive(folder, work.path(), image, "image", config, &|root| {
+        fill(root, busybox)
+    })
+}
+
+/// Configuration of the test image.
+fn shell() -> Value {
+    json!({ "Cmd": ["/bin/sh"], "Env": ["PATH=/bin"] })
 }
 
 fn busybox() -> Result<&'static Path> {
@@ -112,7 +131,10 @@ fn fill(root: &Path, busybox: &Path) -> Result<()> {
         root.join("etc/passwd"),
         "root:x:0:0::/root:/bin/sh\nuser:x:1000:1000::/tmp:/bin/sh\n",
     )?;
-    fs::write(root.join("etc/group"), "root:x:0:\nuser:x:1000:\n")?;
+    fs::write(
+        root.join("etc/group"),
+        "root:x:0:\nuser:x:1000:\nstaff:x:50:user\n",
+    )?;
     compile(DEVOPEN_C, &root.join("bin/devopen"))
 }
 
@@ -132,7 +154,7 @@ fn archive(
     work: &Path,
     image: &str,
     name: &str,
-    command: &[&str],
+    config: &Value,
     fill: &dyn Fn(&Path) -> Result<()>,
 ) -> Result<PathBuf> {
     let work = work.join(name);
@@ -144,7 +166,7 @@ fn archive(
     let config = json!({
         "architecture": if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" },
         "os": "linux",
-        "config": { "Cmd": command, "Env": ["PATH=/bin"] },
+        "config": config,
         "rootfs": { "type": "layers", "diff_ids": [format!("sha256:{digest}")] },
     });
     fs::write(work.join("config.json"), config.to_string())?;

@@ -25,6 +25,7 @@ mod process;
 mod proxy;
 mod shims;
 mod spec;
+mod terminal;
 mod wait;
 
 pub use access::openable;
@@ -44,4 +45,5 @@ pub use pods::{STAY, container, full_name, gpu_limit, pod, staying};
 pub use process::{Process, tail};
 pub use proxy::{Calls, Fault, Proxy};
 pub use spec::Spec;
+pub use terminal::Terminal;
 pub use wait::until;

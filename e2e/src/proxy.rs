@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 
 mod cut;
 
-use cut::Cut;
+pub(crate) use cut::Cut;
 
 type Body = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 

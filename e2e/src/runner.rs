@@ -22,6 +22,8 @@ use crate::scenarios::Scenario;
 const JOBS: usize = 2;
 /// The longest scenario takes about a minute alone.
 const LIMIT: Duration = Duration::from_secs(300);
+/// LONG=1 makes some scenarios longer.
+const LONG_LIMIT: Duration = Duration::from_secs(900);
 /// What a scenario that was told to end gets for its clean-up.
 const GRACE: Duration = Duration::from_secs(30);
 
@@ -111,6 +113,8 @@ async fn one(name: &'static str, folder: PathBuf) -> Result<Ended> {
     let mut child = start(name, &folder)?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
+    let long = env::var("LONG").is_ok_and(|long| long == "1");
+    let limit = if long { LONG_LIMIT } else { LIMIT };
     let outcome = tokio::select! {
         status = child.wait() => match status?.code() {
             Some(0) => Outcome::Passed,
@@ -120,8 +124,8 @@ async fn one(name: &'static str, folder: PathBuf) -> Result<Ended> {
             Some(code) => Outcome::Failed(format!("exit code {code}")),
             None => Outcome::Failed("killed by a signal".to_owned()),
         },
-        () = tokio::time::sleep(LIMIT) => {
-            Outcome::Failed(format!("not done after {} s", LIMIT.as_secs()))
+        () = tokio::time::sleep(limit) => {
+            Outcome::Failed(format!("not done after {} s", limit.as_secs()))
         }
         _ = interrupt.recv() => Outcome::Failed(INTERRUPTED.to_owned()),
         _ = terminate.recv() => Outcome::Failed(INTERRUPTED.to_owned()),

@@ -7,23 +7,35 @@ use anyhow::{Context, Result, ensure};
 use e2e::{Node, full_name, openable, until};
 use proto::gpulet::Pod;
 
+mod api_outage;
 mod bad_manifests;
+mod bad_pods;
 mod bad_state_file;
+mod bootstrap;
 mod cluster_harness;
 mod containerd_restart;
 mod cri_calls;
+mod diary;
 mod dice;
 mod first_pod;
 mod gpu_pods;
 mod hang_costs_one_gpu;
 mod harness;
+mod health;
+mod kubectl;
 mod late_driver;
 mod lifecycle;
 mod no_cdi_runtime;
+mod node_object;
+mod probes_and_hooks;
+mod pull_policies;
 mod pynvml;
+mod restart_churn;
 mod restart_keeps_pods;
 mod second_kubelet;
+mod security_context;
 mod topology;
+mod volumes;
 mod workloads;
 
 type Running = Pin<Box<dyn Future<Output = Result<()>>>>;
@@ -50,7 +62,17 @@ const CLUSTER: bool = true;
 const NODE: bool = false;
 
 scenarios! {
+    CLUSTER "volumes" => volumes,
+    CLUSTER "pull-policies" => pull_policies,
+    CLUSTER "api-outage" => api_outage,
+    CLUSTER "kubectl" => kubectl,
     CLUSTER "workloads" => workloads,
+    CLUSTER "probes-and-hooks" => probes_and_hooks,
+    CLUSTER "bad-pods" => bad_pods,
+    CLUSTER "security-context" => security_context,
+    CLUSTER "node-object" => node_object,
+    CLUSTER "bootstrap" => bootstrap,
+    CLUSTER "restart-churn" => restart_churn,
     NODE "restart-keeps-pods" => restart_keeps_pods,
     NODE "lifecycle" => lifecycle,
     NODE "hang-costs-one-gpu" => hang_costs_one_gpu,

@@ -124,6 +124,7 @@ fn refused(status: &Status, call: &str) -> Fail {
         kind,
         reason,
         message,
+        image: None,
     }
 }
 

@@ -13,7 +13,7 @@ use agent_api::{
 };
 use agent_core::NodeOffer;
 use agent_host::LocalMachine;
-use agent_loops::ports::{Objects, SourceSnapshot};
+use agent_loops::ports::{Objects, ServiceAccounts, SourceSnapshot};
 use agent_loops::{Agent, Clock, Doors, Source, Telling};
 use anyhow::{Context, bail};
 use base_daemon::{Drain, Readiness, spawn};
@@ -82,6 +82,11 @@ impl Cluster {
     /// Door to the objects that manifests refer to.
     pub(crate) fn objects(&self) -> Arc<dyn Objects> {
         Arc::clone(&self.objects) as Arc<dyn Objects>
+    }
+
+    /// Door to the ServiceAccounts of pods.
+    pub(crate) fn accounts(&self) -> Arc<dyn ServiceAccounts> {
+        Arc::clone(&self.objects) as Arc<dyn ServiceAccounts>
     }
 
     /// What this node offers, once it is registered.

@@ -33,8 +33,8 @@ impl DeskDevices {
     }
 }
 
-/// Counts the devices anew whenever something about the GPUs changed. Before the driver has been heard
-/// of, nothing is known.
+/// Counts the devices anew whenever something about the GPUs changed. Before the driver has been looked
+/// at, nothing is known: a node that restarts would say for a moment that it has no GPUs.
 fn count(keeper: &Keeper) -> watch::Receiver<Option<Arc<Resources>>> {
     let mut snapshots = keeper.snapshots();
     let (sender, counts) = watch::channel(None);
@@ -58,7 +58,9 @@ fn count(keeper: &Keeper) -> watch::Receiver<Option<Arc<Resources>>> {
 }
 
 fn resources(snapshot: &GpuSnapshot) -> Option<Arc<Resources>> {
-    snapshot.driver.as_ref()?;
+    if !snapshot.looked {
+        return None;
+    }
     let found = deviceplugin::resources(snapshot);
     let count = |resource: deviceplugin::Resource| {
         let number = |count| u64::try_from(count).unwrap_or(u64::MAX);

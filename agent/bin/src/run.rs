@@ -176,7 +176,10 @@ fn doors(
             None => Arc::new(NoObjects::default()),
         },
         offer: cluster.map_or_else(|| watch::channel(None).1, Cluster::offer),
-        keyring: Arc::new(NodeKeyring::open(&settings.keyring(), None)?),
+        keyring: Arc::new(NodeKeyring::open(
+            &settings.keyring(),
+            cluster.map(Cluster::accounts),
+        )?),
     })
 }
 

@@ -25,8 +25,6 @@ pub(crate) struct Settings {
     pub(crate) addresses: Vec<IpAddr>,
     pub(crate) verbosity: u8,
     pub(crate) warnings: Vec<String>,
-    /// The configuration as it was merged, for those who ask for it.
-    pub(crate) document: serde_json::Value,
     /// No state of an earlier life of this node is in the root folder.
     pub(crate) fresh: bool,
 }
@@ -46,7 +44,6 @@ pub(crate) fn load(flags: &Flags) -> anyhow::Result<Settings> {
         configuration: loaded.configuration,
         flags: flags.clone(),
         warnings,
-        document: loaded.document,
         fresh: !flags.root_dir.join("gpulet").exists(),
     })
 }

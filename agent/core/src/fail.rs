@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::ids::ImageName;
+
 /// Whether trying again can help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailKind {
@@ -22,6 +24,8 @@ pub struct Fail {
     pub reason: &'static str,
     /// What went wrong and what to do, without the reason.
     pub message: String,
+    /// The image that could not be had, where it is not the one that the container runs.
+    pub image: Option<ImageName>,
 }
 
 impl Fail {
@@ -31,6 +35,7 @@ impl Fail {
             kind: FailKind::Retry,
             reason,
             message: message.into(),
+            image: None,
         }
     }
 
@@ -40,6 +45,7 @@ impl Fail {
             kind: FailKind::Permanent,
             reason,
             message: message.into(),
+            image: None,
         }
     }
 
@@ -49,6 +55,7 @@ impl Fail {
             kind: FailKind::Gone,
             reason,
             message: message.into(),
+            image: None,
         }
     }
 }

@@ -99,8 +99,21 @@ pub struct ContainerHave {
     pub exit: Option<Exit>,
     /// Image reference with digest, as the runtime resolved it.
     pub image_id: String,
+    /// Who its first process runs as, where the runtime says.
+    pub user: Option<ContainerUser>,
     /// What its annotations say, for containers whose manifest or journal is gone.
     pub recovered: Recovered,
+}
+
+/// IDs of a container's first process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContainerUser {
+    /// User.
+    pub uid: i64,
+    /// Primary group.
+    pub gid: i64,
+    /// All supplementary groups, those of the image too.
+    pub supplemental_groups: Vec<i64>,
 }
 
 /// What the annotations say about a container that nothing else is known of.

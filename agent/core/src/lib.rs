@@ -49,7 +49,8 @@ pub use decide::decide;
 pub use downward::{expand, in_units, pair_lines, subscript};
 pub use fail::{Fail, FailKind};
 pub use have::{
-    ContainerHave, Exit, Observation, PodHave, Recovered, RunState, SandboxHave, SandboxNetwork,
+    ContainerHave, ContainerUser, Exit, Observation, PodHave, Recovered, RunState, SandboxHave,
+    SandboxNetwork,
 };
 pub use ids::{
     CdiName, ContainerId, ContainerName, DeviceId, ImageName, PodName, PodUid, ResourceName,
@@ -68,6 +69,6 @@ pub use status::{ContainerState, ContainerStatus, Phase, PodStatus, Terminated};
 pub use time::Time;
 pub use view::{PodView, ProbeResults, Rules, Stop};
 pub use want::{
-    Check, ContainerWant, Deletion, Hook, HttpGet, PodOver, PodWant, Probe, Probes, PullPolicy,
-    RestartPolicy, RestartRule,
+    Check, ContainerWant, Deletion, Hook, HttpGet, ImageVolume, PodOver, PodWant, Probe, Probes,
+    PullPolicy, RestartPolicy, RestartRule,
 };

@@ -190,6 +190,9 @@ fn merge_container(known: &mut ContainerHave, seen: &ContainerHave) {
     if known.image_id.is_empty() {
         known.image_id.clone_from(&seen.image_id);
     }
+    if known.user.is_none() {
+        known.user.clone_from(&seen.user);
+    }
     if known.recovered.grace.is_none() {
         known.recovered.grace = seen.recovered.grace;
     }

@@ -312,6 +312,7 @@ fn add_container(
         started_at: None,
         exit: None,
         image_id: String::new(),
+        user: None,
         recovered: Recovered::default(),
     });
 }

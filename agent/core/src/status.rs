@@ -1,5 +1,6 @@
 //! A pod's status as Kubernetes shows it, rendered from the view.
 
+use crate::have::ContainerUser;
 use crate::ids::{ContainerId, ContainerName};
 use crate::time::Time;
 
@@ -64,6 +65,8 @@ pub struct ContainerStatus {
     pub image: String,
     /// Image as the runtime resolved it, empty before the first start.
     pub image_id: String,
+    /// Who the present instance runs as, where the runtime says.
+    pub user: Option<ContainerUser>,
     /// Present instance.
     pub id: Option<ContainerId>,
     /// State.

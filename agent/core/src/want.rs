@@ -95,6 +95,8 @@ pub struct ContainerWant {
     pub hash: String,
     /// When the image is pulled.
     pub pull: PullPolicy,
+    /// Images that the container mounts as volumes.
+    pub image_volumes: Vec<ImageVolume>,
     /// The container's own restart policy. On an init container `Always` makes it a sidecar.
     pub restart: Option<RestartPolicy>,
     /// Rules on exit codes that outrank the restart policy, first match wins.
@@ -125,6 +127,17 @@ pub struct RestartRule {
     pub codes: Vec<i32>,
     /// True for `RestartAllContainers`, false for `Restart`.
     pub all: bool,
+}
+
+/// A volume whose content is an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageVolume {
+    /// Name of the volume in the pod.
+    pub volume: String,
+    /// Image as written.
+    pub image: ImageName,
+    /// When it is pulled.
+    pub pull: PullPolicy,
 }
 
 /// `imagePullPolicy`.

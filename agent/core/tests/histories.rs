@@ -23,6 +23,7 @@ fn container(name: &str) -> ContainerWant {
         image: ImageName::new("image"),
         hash: "hash".into(),
         pull: PullPolicy::IfNotPresent,
+        image_volumes: Vec::new(),
         restart: None,
         restart_rules: Vec::new(),
         probes: Probes::default(),

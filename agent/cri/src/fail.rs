@@ -40,6 +40,7 @@ pub(crate) fn of(verb: Verb, status: &Status) -> Fail {
         kind: kind(status.code()),
         reason: verb.reason,
         message,
+        image: None,
     }
 }
 

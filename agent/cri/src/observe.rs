@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use agent_core::{
-    ContainerHave, ContainerId, Exit, Observation, PodHave, PodName, PodUid, RunState, SandboxHave,
-    SandboxId, SandboxNetwork, Time,
+    ContainerHave, ContainerId, ContainerUser, Exit, Observation, PodHave, PodName, PodUid,
+    RunState, SandboxHave, SandboxId, SandboxNetwork, Time,
 };
 use agent_loops::ports::RuntimeEvent;
 use proto::cri::{self, NamespaceMode, PodSandboxState};
@@ -185,6 +185,7 @@ fn container_of_list(container: &cri::Container) -> Option<ContainerHave> {
         started_at: None,
         exit: None,
         image_id: container.image_ref.clone(),
+        user: None,
         recovered: labels::recovered(&container.annotations),
     })
 }
@@ -214,7 +215,17 @@ fn container_of_status(
             finished_at: Time(status.finished_at),
         }),
         image_id: status.image_ref.clone(),
+        user: user(status),
         recovered: labels::recovered(&status.annotations),
+    })
+}
+
+fn user(status: &cri::ContainerStatus) -> Option<ContainerUser> {
+    let linux = status.user.as_ref()?.linux.as_ref()?;
+    Some(ContainerUser {
+        uid: linux.uid,
+        gid: linux.gid,
+        supplemental_groups: linux.supplemental_groups.clone(),
     })
 }
 

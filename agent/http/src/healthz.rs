@@ -1,7 +1,10 @@
-//! `/healthz` of the health port (`healthzBindAddress`, `healthzPort`).
+//! The health port (`healthzBindAddress`, `healthzPort`).
 //!
-//! Kubernetes 1.37: the health port answers `/healthz` with `ok` and knows `ping` only; nothing on it
-//! is authenticated, so nothing on it tells more than which part of start-up is missing.
+//! Kubernetes 1.37: it answers `/healthz` with `ok` and knows `ping` only. Whoever sets up a control
+//! plane waits for that answer before there is an API server, and whoever restarts an agent that does
+//! not answer would help nobody when the runtime is away: so it means that the agent lives, and
+//! nothing else. What start-up still waits for is told under `/readyz`, which the stock kubelet does
+//! not have. Nothing on this port is authenticated, so it tells no more.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -37,8 +40,9 @@ pub async fn serve_healthz(
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     let routes = Router::new()
-        .route("/healthz", get(healthz))
+        .route("/healthz", get(async || "ok"))
         .route("/healthz/ping", get(async || "ok"))
+        .route("/readyz", get(readyz))
         .with_state(readiness);
     let serving = async move {
         let server = axum::serve(listener, routes);
@@ -51,7 +55,7 @@ pub async fn serve_healthz(
     Ok((bound, serving))
 }
 
-async fn healthz(State(readiness): State<Readiness>) -> (StatusCode, String) {
+async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, String) {
     match readiness.pending().as_slice() {
         [] => (StatusCode::OK, "ok".to_owned()),
         missing => {

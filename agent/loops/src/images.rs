@@ -96,13 +96,18 @@ impl Images {
     /// Makes sure of an image by its policy. A known image that everybody may use costs no call.
     /// Cancel-safe: a pull that others wait for goes on.
     pub(crate) async fn ensure(&self, ask: &ImageAsk<'_>) -> Result<ImageFacts, Fail> {
-        self.tell_missing_secrets(ask);
-        let result = self.obtain(ask).await;
+        let result = self.provide(ask).await;
         if let Err(fail) = &result {
             let text = format!("Error: {}", fail.reason);
             self.events.warning(ask.about.clone(), "Failed", text);
         }
         result
+    }
+
+    /// As [`Self::ensure`], leaving it to the caller to tell what fails for want of the image.
+    pub(crate) async fn provide(&self, ask: &ImageAsk<'_>) -> Result<ImageFacts, Fail> {
+        self.tell_missing_secrets(ask);
+        self.obtain(ask).await
     }
 
     /// A container could not be made from `image`: what is known about it may be wrong.

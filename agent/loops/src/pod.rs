@@ -233,8 +233,8 @@ impl PodTask {
             Gain::Nothing => {}
             Gain::Prepared(prepared) => self.kit.prepared = Some(prepared),
             Gain::Grants(grants) => self.kit.grants = Some(grants),
-            Gain::Image(container, facts) => {
-                self.kit.images.insert(container, facts);
+            Gain::Images(container, images) => {
+                self.kit.images.insert(container, images);
             }
         }
         match action {

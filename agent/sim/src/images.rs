@@ -1,7 +1,7 @@
 //! Images of the world.
 
-use agent_core::{Fail, ImageName};
-use agent_loops::ports::{ImageFacts, ListedImage};
+use agent_core::{Fail, ImageName, Time};
+use agent_loops::ports::{ContainerSpec, ImageFacts, ListedImage};
 
 use crate::state::State;
 
@@ -42,4 +42,27 @@ pub(crate) fn facts(image: &ImageName) -> ImageFacts {
         username: String::new(),
         size: 1,
     }
+}
+
+/// A container needs its image and all that it mounts, and is told what the mounted ones are called.
+pub(crate) fn check(state: &mut State, spec: &ContainerSpec, now: Time) -> Result<(), Fail> {
+    let missing = |reference: &String| !state.images.contains(&ImageName::new(reference));
+    let mut references = spec.image_volumes.values().chain([&spec.image.reference]);
+    if references.any(missing) {
+        return Err(Fail::retry(
+            "CreateContainerError",
+            "the image is not there",
+        ));
+    }
+    let (want, name) = (&spec.pod.want, &spec.container);
+    let mut all = want.init.iter().chain(&want.containers);
+    let own = all.find(|each| each.name == *name);
+    for volume in own.iter().flat_map(|own| &own.image_volumes) {
+        if !spec.image_volumes.contains_key(&volume.volume) {
+            let (uid, volume) = (&want.uid, &volume.volume);
+            let what = format!("{now:?}: {name} of {uid} is made without volume {volume}");
+            state.violations.push(what);
+        }
+    }
+    Ok(())
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_core::{
-    ContainerName, ContainerWant, Deletion, Hook, HttpGet, ImageName, PodName, PodOver, PodUid,
-    PodWant, Probes, PullPolicy, ResourceName, RestartPolicy,
+    ContainerName, ContainerWant, Deletion, Hook, HttpGet, ImageName, ImageVolume, PodName,
+    PodOver, PodUid, PodWant, Probes, PullPolicy, ResourceName, RestartPolicy,
 };
 use agent_loops::ports::WantedPod;
 use k8s_openapi::api::core::v1::Pod;
@@ -149,6 +149,18 @@ impl PodBuilder {
         })
     }
 
+    /// A volume whose content is an image, mounted by the container added last.
+    #[must_use]
+    pub fn image_volume(self, volume: &str, image: &str, pull: PullPolicy) -> Self {
+        self.with(|container| {
+            container.image_volumes.push(ImageVolume {
+                volume: volume.to_owned(),
+                image: ImageName::new(image),
+                pull,
+            });
+        })
+    }
+
     /// Probes of the container added last.
     #[must_use]
     pub fn probes(self, probes: Probes) -> Self {
@@ -211,6 +223,7 @@ fn container(name: &str) -> ContainerWant {
         image: ImageName::new("example.com/there:1"),
         hash: format!("hash-{name}"),
         pull: PullPolicy::IfNotPresent,
+        image_volumes: Vec::new(),
         restart: None,
         restart_rules: Vec::new(),
         probes: Probes::default(),

@@ -331,15 +331,7 @@ fn make_container(state: &mut State, spec: &ContainerSpec, now: Time) -> Result<
             "the sandbox is not running",
         ));
     }
-    if !state
-        .images
-        .contains(&ImageName::new(&spec.image.reference))
-    {
-        return Err(Fail::retry(
-            "CreateContainerError",
-            "the image is not there",
-        ));
-    }
+    images::check(state, spec, now)?;
     let taken =
         |each: &&Container| each.uid == *uid && each.name == *name && each.attempt == spec.attempt;
     if state.containers.values().any(|each| taken(&each)) {

@@ -259,6 +259,7 @@ impl Container {
             started_at: self.started_at.filter(|_| details),
             exit: self.exit.clone().filter(|_| details),
             image_id: String::new(),
+            user: None,
             recovered: agent_core::Recovered::default(),
         }
     }

@@ -393,5 +393,6 @@ pub(crate) fn gone(what: &str) -> Fail {
         kind: FailKind::Gone,
         reason: "NotFound",
         message: format!("there is no {what}"),
+        image: None,
     }
 }

@@ -240,6 +240,15 @@ fn a_deadline_ends_a_pod_once_and_a_finished_pod_never() {
             );
             true
         });
+        let told = stage.events().into_iter();
+        let told: Vec<String> = told
+            .filter(|event| event.reason == "DeadlineExceeded")
+            .map(|event| event.message.clone())
+            .collect();
+        assert_eq!(
+            told,
+            ["Pod was active on the node longer than the specified deadline"]
+        );
         stage.want(&[]);
         stage
             .until("gone", SOON, |view| view.state.summary().is_empty())

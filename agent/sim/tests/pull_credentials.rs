@@ -70,6 +70,79 @@ fn credentials_are_tried_in_turn() {
     });
 }
 
+/// A pod whose public image mounts the private one.
+fn mounter(policy: PullPolicy) -> WantedPod {
+    pod("web")
+        .container("main")
+        .image("example.com/app:1", PullPolicy::IfNotPresent)
+        .image_volume("data", PRIVATE, policy)
+        .build()
+}
+
+fn tried(stage: &Stage) -> Vec<String> {
+    let tried = stage.world.read(|state| state.keys.tried.clone());
+    tried.iter().map(|(image, _)| image.to_string()).collect()
+}
+
+#[test]
+fn an_image_volume_comes_first_and_with_the_credentials_of_the_pod() {
+    play(|| async {
+        let mut stage = stage(&[("web", &["key"])]);
+        stage.want(&[&mounter(PullPolicy::IfNotPresent)]);
+        stage
+            .until("runs", SOON * 2, |view| view.ready("web"))
+            .await;
+        assert_eq!(tried(&stage), [PRIVATE, "example.com/app:1"]);
+    });
+}
+
+#[test]
+fn a_container_waits_for_an_image_volume_that_cannot_be_pulled() {
+    play(|| async {
+        let mut stage = stage(&[("web", &["bad"])]);
+        stage.want(&[&mounter(PullPolicy::Always)]);
+        stage
+            .until("refused", SOON * 2, |view| {
+                view.pod("web").is_some_and(|pod| !pod.failures.is_empty())
+            })
+            .await;
+        assert_eq!(waits_for(&stage, "web").unwrap().0, "ErrImagePull");
+        stage.pass(Duration::from_secs(40)).await;
+        let (reason, message) = waits_for(&stage, "web").unwrap();
+        assert_eq!(reason, "ImagePullBackOff");
+        let begin = format!("Back-off pulling image \"{PRIVATE}\": ErrImagePull: ");
+        assert!(message.starts_with(&begin), "{message}");
+        assert!(told(&stage, "Failed").contains(&"Error: ErrImagePull".to_owned()));
+        // The container's own image is not asked for before.
+        assert!(!tried(&stage).contains(&"example.com/app:1".to_owned()));
+        stage.world.change(|state| {
+            let keys = vec!["key".to_owned()];
+            state.keys.of_pods.insert("web".to_owned(), keys)
+        });
+        stage
+            .until("mounted", Duration::from_secs(300), |view| {
+                view.ready("web")
+            })
+            .await;
+    });
+}
+
+#[test]
+fn an_image_volume_that_must_not_be_pulled_has_to_be_there() {
+    play(|| async {
+        let mut stage = stage(&[("web", &["key"])]);
+        stage.want(&[&mounter(PullPolicy::Never)]);
+        stage
+            .until("refused", SOON, |view| {
+                view.pod("web").is_some_and(|pod| !pod.failures.is_empty())
+            })
+            .await;
+        let (reason, message) = waits_for(&stage, "web").unwrap();
+        assert_eq!(reason, "ErrImageNeverPull");
+        assert!(message.contains(PRIVATE), "{message}");
+    });
+}
+
 #[test]
 fn all_refusals_are_told_and_then_a_back_off() {
     play(|| async {

@@ -11,6 +11,13 @@ pub enum LogFormat {
     Json,
 }
 
+/// Crates that are quiet unless asked. The debug lines of transports would drown ours. The Kubernetes
+/// client has a line for every request that is refused or gets no answer, and its watches one for each
+/// that is not allowed, which is usual for a pod that was bound a moment ago; whoever asks hears of it
+/// as a failure, and tells it once.
+const QUIET: &str = "h2=info,hyper=info,tonic=info,tower=info,rustls=info,\
+                     kube_client::client::builder=off,kube_runtime::watcher=error";
+
 /// Starts logging to standard error. `verbosity` is klog's `-v`: 0 to 2 is info, 3 and 4 debug, 5 and
 /// more trace. The environment variable `GPULET_LOG` (tracing's filter syntax) outranks it.
 /// A second call changes nothing.
@@ -20,8 +27,7 @@ pub fn start_logging(format: LogFormat, verbosity: u8) {
         3 | 4 => "debug",
         _ => "trace",
     };
-    // Transport crates are quiet unless asked: their debug lines would drown ours.
-    let default = format!("{level},h2=info,hyper=info,tonic=info,tower=info,rustls=info");
+    let default = format!("{level},{QUIET}");
     let mut filter =
         EnvFilter::try_from_env("GPULET_LOG").unwrap_or_else(|_| EnvFilter::new(default));
     // The Kubernetes client prints answers that it cannot read, and they can be secrets: no filter may
@@ -38,3 +44,6 @@ pub fn start_logging(format: LogFormat, verbosity: u8) {
     };
     drop(outcome);
 }
+
+#[cfg(test)]
+mod tests;

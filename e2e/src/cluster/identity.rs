@@ -20,6 +20,8 @@ const SERVICE: &str = "10.96.0.1";
 pub(super) const KUBELET_CLIENT: &str = "kube-apiserver-kubelet-client";
 /// The group that a bootstrap token puts a machine in, as kubeadm names it.
 pub(super) const BOOTSTRAPPERS: &str = "system:bootstrappers:kubeadm:default-node-token";
+/// Name of the user `User::Stranger`, for those who give it rights.
+pub const STRANGER: &str = "stranger";
 /// The bootstrap token: its public and its secret part.
 pub(super) const TOKEN: (&str, &str) = ("e2etok", "0123456789abcdef");
 
@@ -38,6 +40,10 @@ pub enum User {
     Node,
     /// A machine that is not a node yet, with a bootstrap token.
     Bootstrap,
+    /// Somebody with a good certificate and no rights.
+    Stranger,
+    /// Somebody without any credentials that count.
+    Nobody,
 }
 
 impl User {
@@ -49,6 +55,8 @@ impl User {
             User::Proxy => "proxy.conf",
             User::Node => "node.conf",
             User::Bootstrap => "bootstrap.conf",
+            User::Stranger => "stranger.conf",
+            User::Nobody => "nobody.conf",
         }
     }
 }
@@ -104,12 +112,17 @@ impl Identity {
             (User::Scheduler, "system:kube-scheduler", &[]),
             (User::Proxy, "system:kube-proxy", &[]),
             (User::Node, &node, &["system:nodes"]),
+            (User::Stranger, STRANGER, &[]),
         ] {
             let pair = authority.issue(&Use::Client(name, groups))?;
             identity.write(user, &certificate_user(&pair), &authority)?;
         }
         let token = json!({ "token": format!("{}.{}", TOKEN.0, TOKEN.1) });
         identity.write(User::Bootstrap, &token, &authority)?;
+        // kubectl asks a person where a kubeconfig has nothing at all. No component of Kubernetes knows passwords, so that
+        // whoever has one only is as good as nobody.
+        let password = json!({ "username": "nobody", "password": "none" });
+        identity.write(User::Nobody, &password, &authority)?;
         Ok(identity)
     }
 

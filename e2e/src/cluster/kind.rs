@@ -29,6 +29,7 @@ macro_rules! kinds {
 kinds! {
     CLUSTER_ROLE: "/apis/rbac.authorization.k8s.io/v1" "ClusterRole" "clusterroles" false,
     CLUSTER_ROLE_BINDING: "/apis/rbac.authorization.k8s.io/v1" "ClusterRoleBinding" "clusterrolebindings" false,
+    CLUSTER_TRUST_BUNDLE: "/apis/certificates.k8s.io/v1" "ClusterTrustBundle" "clustertrustbundles" false,
     CONFIG_MAP: "/api/v1" "ConfigMap" "configmaps" true,
     CRON_JOB: "/apis/batch/v1" "CronJob" "cronjobs" true,
     CSR: "/apis/certificates.k8s.io/v1" "CertificateSigningRequest" "certificatesigningrequests" false,
@@ -42,6 +43,7 @@ kinds! {
     PERSISTENT_VOLUME: "/api/v1" "PersistentVolume" "persistentvolumes" false,
     PERSISTENT_VOLUME_CLAIM: "/api/v1" "PersistentVolumeClaim" "persistentvolumeclaims" true,
     POD: "/api/v1" "Pod" "pods" true,
+    POD_CERTIFICATE_REQUEST: "/apis/certificates.k8s.io/v1" "PodCertificateRequest" "podcertificaterequests" true,
     PRIORITY_CLASS: "/apis/scheduling.k8s.io/v1" "PriorityClass" "priorityclasses" false,
     REPLICA_SET: "/apis/apps/v1" "ReplicaSet" "replicasets" true,
     RUNTIME_CLASS: "/apis/node.k8s.io/v1" "RuntimeClass" "runtimeclasses" false,

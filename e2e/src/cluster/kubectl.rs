@@ -25,6 +25,7 @@ pub struct Kubectl {
     netns: Netns,
     footprint: Footprint,
     kubeconfig: PathBuf,
+    environment: Vec<(&'static str, &'static str)>,
 }
 
 impl Kubectl {
@@ -40,6 +41,7 @@ impl Kubectl {
             netns: netns.clone(),
             footprint: footprint.clone(),
             kubeconfig,
+            environment: Vec::new(),
         })
     }
 
@@ -49,6 +51,13 @@ impl Kubectl {
             kubeconfig: kubeconfig.to_owned(),
             ..self.clone()
         }
+    }
+
+    /// The same with a variable of its environment set.
+    pub fn with_variable(&self, name: &'static str, value: &'static str) -> Kubectl {
+        let mut other = self.clone();
+        other.environment.push((name, value));
+        other
     }
 
     /// What it prints.
@@ -119,7 +128,8 @@ impl Kubectl {
             .arg("--cache-dir")
             .arg(self.footprint.data_folder().join("cluster/kubectl"))
             .args(arguments)
-            .env(MARK, self.footprint.name());
+            .env(MARK, self.footprint.name())
+            .envs(self.environment.iter().copied());
         command
     }
 

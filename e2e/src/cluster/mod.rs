@@ -40,12 +40,13 @@ mod registry;
 mod roles;
 mod setup;
 pub(crate) mod stock;
+mod unsteady;
 
 use anyhow::{Context, Result, ensure};
 use http::Method;
 
 pub use component::Component;
-pub use identity::User;
+pub use identity::{STRANGER, User};
 pub use kind::*;
 pub use kubectl::Kubectl;
 pub use manifests::{
@@ -55,6 +56,7 @@ pub use objects::Objects;
 pub use plane::ControlPlane;
 pub use registry::Registry;
 pub use setup::{ClusterSetup, Join};
+pub use unsteady::{Trouble, Unsteady};
 
 use crate::agent::HOSTNAME;
 use crate::node::Node;
@@ -136,7 +138,12 @@ impl Cluster {
             REPLICA_SET,
         ] {
             for object in objects.list(kind, "").await? {
-                objects.delete(kind, &full_name(&object)).await?;
+                let name = full_name(&object);
+                let asked = objects.delete(kind, &name).await;
+                // With its owner it may have gone meanwhile.
+                if asked.is_err() && objects.get(kind, &name).await.is_ok() {
+                    asked?;
+                }
             }
         }
         // A controller that does not know yet that its owner is gone may make another pod meanwhile.

@@ -6,17 +6,18 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::watch;
 
-/// The body of an answer until the watched value changes; then an error, which HTTP/2 carries as a reset.
-pub(super) struct Cut {
-    body: Incoming,
+/// The body of an answer until the watched value changes; then an error, which HTTP/2 carries as a reset and HTTP/1.1 as
+/// the connection's end.
+pub(crate) struct Cut<B> {
+    body: B,
     cut: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
-impl Cut {
-    pub(super) fn new(body: Incoming, mut cuts: watch::Receiver<u64>) -> Cut {
+impl<B> Cut<B> {
+    pub(crate) fn new(body: B, mut cuts: watch::Receiver<u64>) -> Cut<B> {
         let cut = Box::pin(async move {
             // An error means that the proxy is gone, and its answers with it.
             let _ = cuts.changed().await;
@@ -25,7 +26,10 @@ impl Cut {
     }
 }
 
-impl Body for Cut {
+impl<B> Body for Cut<B>
+where
+    B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Unpin,
+{
     type Data = Bytes;
     type Error = Box<dyn Error + Send + Sync>;
 

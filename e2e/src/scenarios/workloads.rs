@@ -1,17 +1,18 @@
-//! Workloads of a real control plane on one node: every kind of controller, init containers, sidecars, a debug container
-//! and restart rules. All of them converge, all are deleted, and nothing of theirs is left.
+//! Workloads of a real control plane on one node: every kind of controller, init containers, sidecars, a debug container,
+//! restart rules and image volumes. All of them converge, all are deleted, and nothing of theirs is left.
 
 use anyhow::{Result, ensure};
 use e2e::{Cluster, ClusterSetup};
 
 mod deployment;
+mod images;
 mod jobs;
 mod pods;
 mod sets;
 
 pub(super) async fn run() -> Result<()> {
     let cluster = Cluster::start(ClusterSetup::plain()?).await?;
-    let (deployment, stateful, daemon, job, cron, mixed, rules) = tokio::join!(
+    let (deployment, stateful, daemon, job, cron, mixed, rules, images) = tokio::join!(
         deployment::rolls(&cluster),
         sets::stateful(&cluster),
         sets::daemon(&cluster),
@@ -19,6 +20,7 @@ pub(super) async fn run() -> Result<()> {
         jobs::cron(&cluster),
         pods::mixed(&cluster),
         pods::restart_rules(&cluster),
+        images::mounted(&cluster),
     );
     let outcomes = [
         ("Deployment", deployment),
@@ -28,6 +30,7 @@ pub(super) async fn run() -> Result<()> {
         ("CronJob", cron),
         ("init, sidecar and debug containers", mixed),
         ("restart rules", rules),
+        ("image volumes", images),
     ];
     let failed: Vec<String> = outcomes
         .into_iter()

@@ -24,6 +24,9 @@ pub struct GpuSnapshot {
     pub expected: usize,
     /// What the runtime shows has been taken in.
     pub adopted: bool,
+    /// The driver has been looked at since the start: either it does not work, or a scan is complete. Before that the
+    /// GPUs are those that were known earlier, and none of them counts as present.
+    pub looked: bool,
     /// All known GPUs by index; missing ones last.
     pub gpus: Vec<Arc<GpuView>>,
     /// How those that are present are wired.
@@ -130,6 +133,11 @@ impl Renderer {
             versions: state.inventory.driver().clone(),
             expected: state.inventory.expected(),
             adopted: state.adopted,
+            looked: match state.driver {
+                DriverState::Unknown => false,
+                DriverState::Ready => state.inventory.is_scanned(),
+                _ => true,
+            },
             gpus,
             topology: Arc::clone(&self.topology),
             owners: owners(state),

@@ -1,4 +1,5 @@
-//! How one setting is read: a value of the right type, its default, or a problem that names it.
+//! How one setting is read, a value of the right type, its default, or a problem that names it; and how
+//! it is shown.
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,9 @@ pub(crate) struct Report {
 pub(crate) trait Field: Sized {
     /// Takes the value of the field at `path`; `None` after a problem was reported.
     fn read(value: Value, path: &str, report: &mut Report) -> Option<Self>;
+
+    /// The value as it could be written; `None` for a field that is not set.
+    fn show(&self) -> Option<Value>;
 
     /// Whether this is the value that Go cannot tell from an absent field.
     fn is_zero(&self) -> bool {
@@ -84,6 +88,13 @@ macro_rules! group {
                     ).unwrap_or_else(|| $default), )*
                 }
             }
+
+            /// Puts every field of this group that is set into `map`.
+            pub(crate) fn put(&self, map: &mut serde_json::Map<String, serde_json::Value>) {
+                $( if let Some(value) = $crate::configuration::field::Field::show(&self.$field) {
+                    map.insert($key.to_owned(), value);
+                } )*
+            }
         }
 
         impl $crate::configuration::field::Group for $Group {
@@ -104,6 +115,12 @@ macro_rules! group {
                 report: &mut $crate::configuration::field::Report,
             ) -> Option<Self> {
                 $crate::configuration::field::read_group(value, path, report, Self::take)
+            }
+
+            fn show(&self) -> Option<serde_json::Value> {
+                let mut map = serde_json::Map::new();
+                self.put(&mut map);
+                Some(serde_json::Value::Object(map))
             }
         }
     };
@@ -146,6 +163,10 @@ impl Field for bool {
             .as_bool()
             .or_else(|| refuse(&value, path, "true or false", report))
     }
+
+    fn show(&self) -> Option<Value> {
+        Some(Value::from(*self))
+    }
 }
 
 impl Field for i64 {
@@ -153,6 +174,10 @@ impl Field for i64 {
         value
             .as_i64()
             .or_else(|| refuse(&value, path, "a whole number", report))
+    }
+
+    fn show(&self) -> Option<Value> {
+        Some(Value::from(*self))
     }
 
     fn is_zero(&self) -> bool {
@@ -168,6 +193,10 @@ impl Field for i32 {
         number.or_else(|| refuse(&value, path, "a whole number below 2147483648", report))
     }
 
+    fn show(&self) -> Option<Value> {
+        Some(Value::from(*self))
+    }
+
     fn is_zero(&self) -> bool {
         *self == 0
     }
@@ -179,6 +208,10 @@ impl Field for f64 {
             .as_f64()
             .or_else(|| refuse(&value, path, "a number", report))
     }
+
+    fn show(&self) -> Option<Value> {
+        Some(Value::from(*self))
+    }
 }
 
 impl Field for String {
@@ -187,6 +220,10 @@ impl Field for String {
             Value::String(text) => Some(text),
             other => refuse(&other, path, "a text; put it in quotes", report),
         }
+    }
+
+    fn show(&self) -> Option<Value> {
+        Some(Value::from(self.as_str()))
     }
 
     fn is_zero(&self) -> bool {
@@ -211,6 +248,10 @@ impl Field for GoDuration {
             .ok()
     }
 
+    fn show(&self) -> Option<Value> {
+        Some(Value::from(self.to_string()))
+    }
+
     fn is_zero(&self) -> bool {
         *self == Self::default()
     }
@@ -221,11 +262,19 @@ impl Field for Value {
     fn read(value: Value, _path: &str, _report: &mut Report) -> Option<Self> {
         Some(value)
     }
+
+    fn show(&self) -> Option<Value> {
+        Some(self.clone())
+    }
 }
 
 impl<T: Field> Field for Option<T> {
     fn read(value: Value, path: &str, report: &mut Report) -> Option<Self> {
         T::read(value, path, report).map(Some)
+    }
+
+    fn show(&self) -> Option<Value> {
+        self.as_ref()?.show()
     }
 
     fn is_zero(&self) -> bool {
@@ -241,6 +290,10 @@ impl<T: Field> Field for Vec<T> {
         let read = |(at, item)| T::read(item, &format!("{path}[{at}]"), report);
         Some(items.into_iter().enumerate().filter_map(read).collect())
     }
+
+    fn show(&self) -> Option<Value> {
+        Some(self.iter().filter_map(T::show).collect())
+    }
 }
 
 impl<T: Field> Field for BTreeMap<String, T> {
@@ -252,5 +305,10 @@ impl<T: Field> Field for BTreeMap<String, T> {
             T::read(item, &format!("{path}.{key}"), report).map(|item| (key, item))
         };
         Some(map.into_iter().filter_map(read).collect())
+    }
+
+    fn show(&self) -> Option<Value> {
+        let pair = |(key, item): (&String, &T)| Some((key.clone(), item.show()?));
+        Some(Value::Object(self.iter().filter_map(pair).collect()))
     }
 }

@@ -13,8 +13,8 @@ use super::field::Report;
 use crate::document::{self, DocumentError};
 use crate::problem::{self, Problem};
 
-const API_VERSION: &str = "kubelet.config.k8s.io/v1beta1";
-const KIND: &str = "KubeletConfiguration";
+pub(super) const API_VERSION: &str = "kubelet.config.k8s.io/v1beta1";
+pub(super) const KIND: &str = "KubeletConfiguration";
 
 /// Fields that are paths. A relative one is relative to the folder of the main file.
 const PATHS: &[&str] = &[
@@ -43,8 +43,6 @@ pub struct Layers {
 pub struct Loaded {
     /// The settings.
     pub configuration: KubeletConfiguration,
-    /// File, drop-ins and flags laid over each other, as they were written: defaults are not in it.
-    pub document: Value,
     /// What an operator should know: unknown fields, settings without effect.
     pub warnings: Vec<String>,
 }
@@ -104,7 +102,6 @@ pub fn load(layers: &Layers) -> Result<Loaded, ConfigurationError> {
         merge(&mut merged, read_file(&path)?);
     }
     lay_flags_over(&mut merged, layers.flags.clone());
-    let document = merged.clone();
     let mut report = Report::default();
     let mut map = match merged {
         Value::Object(map) => map,
@@ -121,7 +118,6 @@ pub fn load(layers: &Layers) -> Result<Loaded, ConfigurationError> {
     let warnings = warnings(&report.unknown, &configuration);
     Ok(Loaded {
         configuration,
-        document,
         warnings,
     })
 }

@@ -14,6 +14,7 @@ mod node;
 mod pods;
 mod resources;
 mod server;
+mod shown;
 
 use serde_json::{Map, Value};
 

@@ -79,4 +79,8 @@ impl Field for Taint {
             })
             .ok()
     }
+
+    fn show(&self) -> Option<Value> {
+        serde_json::to_value(self).ok()
+    }
 }

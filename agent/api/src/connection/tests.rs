@@ -6,3 +6,4 @@ mod place;
 mod proxy;
 mod rotation;
 mod serving;
+mod sharing;

@@ -43,9 +43,20 @@ const UNACKNOWLEDGED: Duration = Duration::from_secs(45);
 const SILENCE: Duration = Duration::from_secs(150);
 /// An unused connection is kept that long.
 const IDLE: Duration = Duration::from_secs(90);
+/// Quiet time after which an HTTP/2 connection with open requests is asked whether it is still there,
+/// and time for the answer. Kubernetes 1.37: the same.
+const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(15));
 
 /// Everything below the layers: finds or opens a connection.
 type Wire = BoxCloneSyncService<Request<Body>, Response<Incoming>, BoxError>;
+
+/// Calls share one HTTP/2 connection where the server speaks it, so that a burst of them does not
+/// begin with as many handshakes. A watch has a connection of its own: the streams of one connection
+/// are limited (to 100 by some proxies), and a heartbeat must never wait for a watch to end.
+struct Wires {
+    calls: Wire,
+    watches: Wire,
+}
 
 /// Way to one API server. All clients that are made from it share its connections.
 pub(super) struct Transport {
@@ -54,7 +65,7 @@ pub(super) struct Transport {
     authorization: Option<AuthLayer>,
     token_file: Option<TokenFile>,
     agent: HeaderValue,
-    wire: ArcSwap<Wire>,
+    wires: ArcSwap<Wires>,
 }
 
 impl fmt::Debug for Transport {
@@ -89,14 +100,14 @@ impl Transport {
             .auth_layer()
             .map_err(|error| fail(error.to_string()))?;
         let agent = HeaderValue::from_str(agent).map_err(|error| fail(error.to_string()))?;
-        let wire = wire(&endpoint, &tls).map_err(fail)?;
+        let wires = Wires::new(&endpoint, &tls).map_err(fail)?;
         Ok(Arc::new(Self {
             token_file: endpoint.token_file.as_deref().map(TokenFile::new),
             endpoint,
             tls,
             authorization,
             agent,
-            wire: ArcSwap::from_pointee(wire),
+            wires: ArcSwap::from_pointee(wires),
         }))
     }
 
@@ -119,8 +130,8 @@ impl Transport {
     /// New requests get new connections, which present the newest certificate. Running requests end
     /// on theirs: the API server looks at a certificate when a request begins.
     pub(super) fn reconnect(&self) {
-        match wire(&self.endpoint, &self.tls) {
-            Ok(wire) => self.wire.store(Arc::new(wire)),
+        match Wires::new(&self.endpoint, &self.tls) {
+            Ok(wires) => self.wires.store(Arc::new(wires)),
             // It was built from the same things before, so this does not happen.
             Err(error) => {
                 tracing::warn!(error, "the connections to the API server stay as they are")
@@ -162,14 +173,31 @@ impl Service<Request<Body>> for Requests {
                 let value = token.authorization().await?;
                 request.headers_mut().insert(AUTHORIZATION, value);
             }
-            let wire = Wire::clone(&transport.wire.load());
+            let wire = transport.wires.load().of(request.uri()).clone();
             wire.oneshot(request).await
         })
     }
 }
 
+impl Wires {
+    fn new(endpoint: &Endpoint, tls: &ClientConfig) -> Result<Self, String> {
+        Ok(Self {
+            calls: wire(endpoint, tls, true)?,
+            watches: wire(endpoint, tls, false)?,
+        })
+    }
+
+    fn of(&self, uri: &Uri) -> &Wire {
+        let mut fields = uri.query().unwrap_or_default().split('&');
+        match fields.any(|field| field == "watch=true") {
+            true => &self.watches,
+            false => &self.calls,
+        }
+    }
+}
+
 /// A pool of connections.
-fn wire(endpoint: &Endpoint, tls: &ClientConfig) -> Result<Wire, String> {
+fn wire(endpoint: &Endpoint, tls: &ClientConfig, http2: bool) -> Result<Wire, String> {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
@@ -179,12 +207,17 @@ fn wire(endpoint: &Endpoint, tls: &ClientConfig) -> Result<Wire, String> {
     tcp.set_keepalive_retries(Some(KEEPALIVE_TRIES));
     tcp.set_tcp_user_timeout(Some(UNACKNOWLEDGED));
     match &endpoint.proxy {
-        None => pool(endpoint, tls, tcp),
-        Some(proxy) => pool(endpoint, tls, proxy.tunnel(tcp)),
+        None => pool(endpoint, tls, tcp, http2),
+        Some(proxy) => pool(endpoint, tls, proxy.tunnel(tcp), http2),
     }
 }
 
-fn pool<C>(endpoint: &Endpoint, tls: &ClientConfig, connector: C) -> Result<Wire, String>
+fn pool<C>(
+    endpoint: &Endpoint,
+    tls: &ClientConfig,
+    connector: C,
+    http2: bool,
+) -> Result<Wire, String>
 where
     C: Service<Uri> + Clone + Send + Sync + 'static,
     C::Response: Connection + Read + Write + Send + Unpin + 'static,
@@ -199,7 +232,11 @@ where
             .map_err(|_| format!("tls-server-name {name:?} is no name of a server"))?;
         https = https.with_server_name_resolver(FixedServerNameResolver::new(name));
     }
-    let mut timed = TimeoutConnector::new(https.enable_http1().wrap_connector(connector));
+    let https = match http2 {
+        true => https.enable_all_versions().wrap_connector(connector),
+        false => https.enable_http1().wrap_connector(connector),
+    };
+    let mut timed = TimeoutConnector::new(https);
     timed.set_connect_timeout(Some(CONNECT));
     timed.set_read_timeout(Some(SILENCE));
     // Else the time a connection lay idle would count against the next answer on it.
@@ -207,6 +244,11 @@ where
     let client: HyperClient<_, Body> = HyperClient::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(IDLE)
+        .timer(TokioTimer::new())
+        .http2_keep_alive_interval(PING.0)
+        .http2_keep_alive_timeout(PING.1)
+        // Lists are larger than the window that HTTP/2 begins with.
+        .http2_adaptive_window(true)
         .build(timed);
     Ok(BoxCloneSyncService::new(client.map_err(BoxError::from)))
 }

@@ -10,10 +10,10 @@ pub(super) use probes::port;
 use std::time::Duration;
 
 use agent_core::{
-    ContainerName, ContainerWant, ImageName, PodName, PodUid, PodWant, PullPolicy, Quantity,
-    ResourceName, RestartPolicy, RestartRule,
+    ContainerName, ContainerWant, ImageName, ImageVolume, PodName, PodUid, PodWant, PullPolicy,
+    Quantity, ResourceName, RestartPolicy, RestartRule,
 };
-use k8s_openapi::api::core::v1::{Container, ContainerRestartRule, Pod, PodSpec};
+use k8s_openapi::api::core::v1::{Container, ContainerRestartRule, Pod, PodSpec, Volume};
 
 use super::container_hash;
 
@@ -42,13 +42,17 @@ pub(super) fn pod(pod: &Pod) -> PodWant {
             .init_containers
             .iter()
             .flatten()
-            .map(container)
+            .map(|each| container(each, spec))
             .collect(),
-        containers: spec.containers.iter().map(container).collect(),
+        containers: spec
+            .containers
+            .iter()
+            .map(|each| container(each, spec))
+            .collect(),
     }
 }
 
-fn container(container: &Container) -> ContainerWant {
+fn container(container: &Container, spec: &PodSpec) -> ContainerWant {
     let image = container.image.as_deref().unwrap_or_default();
     let lifecycle = container.lifecycle.as_ref();
     let hook = |handler| probes::hook(handler, container);
@@ -56,11 +60,8 @@ fn container(container: &Container) -> ContainerWant {
         name: ContainerName::new(&container.name),
         image: ImageName::new(image),
         hash: container_hash::container_hash(&container.name, image),
-        pull: match container.image_pull_policy.as_deref() {
-            Some("Always") => PullPolicy::Always,
-            Some("Never") => PullPolicy::Never,
-            _ => PullPolicy::IfNotPresent,
-        },
+        pull: pull_policy(container.image_pull_policy.as_deref()),
+        image_volumes: image_volumes(container, spec),
         restart: restart_policy(container.restart_policy.as_deref()),
         restart_rules: restart_rules(container),
         probes: probes::all(container),
@@ -72,6 +73,33 @@ fn container(container: &Container) -> ContainerWant {
             .map(hook),
         devices: devices(container),
     }
+}
+
+fn pull_policy(text: Option<&str>) -> PullPolicy {
+    match text {
+        Some("Always") => PullPolicy::Always,
+        Some("Never") => PullPolicy::Never,
+        _ => PullPolicy::IfNotPresent,
+    }
+}
+
+/// Each volume once, however often the container mounts it.
+fn image_volumes(container: &Container, spec: &PodSpec) -> Vec<ImageVolume> {
+    let mounts = || container.volume_mounts.iter().flatten();
+    let of_volume = |volume: &Volume| {
+        let source = volume.image.as_ref()?;
+        let is_mounted = mounts().any(|mount| mount.name == volume.name);
+        is_mounted.then(|| ImageVolume {
+            volume: volume.name.clone(),
+            image: ImageName::new(source.reference.as_deref().unwrap_or_default()),
+            pull: pull_policy(source.pull_policy.as_deref()),
+        })
+    };
+    spec.volumes
+        .iter()
+        .flatten()
+        .filter_map(of_volume)
+        .collect()
 }
 
 fn restart_policy(text: Option<&str>) -> Option<RestartPolicy> {

@@ -23,8 +23,10 @@ const DECLARED: [Declared; 9] = [
     no("InPlacePodLevelResourcesVerticalScaling"),
     no("InPlacePodVerticalScalingInitContainers"),
     no("InPlacePodVerticalScalingMemoryBackedVolumes"),
-    // The rule exists, but not its action on all containers.
-    no("RestartAllContainersOnContainerExits"),
+    Declared {
+        name: "RestartAllContainersOnContainerExits",
+        built: true,
+    },
     // Pods have no user namespaces.
     no("UserNamespacesHostNetworkSupport"),
     // Mounts with noexec, nodev, nosuid.

@@ -172,6 +172,8 @@ impl LeaseKeeper {
             }
         }
         let mut backoff = Backoff::new(AGAIN.0, AGAIN.1);
+        // An outage is told once, at its first try.
+        let mut told = false;
         loop {
             let tried = match self.read().await {
                 Ok(None) => self.create().await,
@@ -180,6 +182,9 @@ impl LeaseKeeper {
                         return Renewed::Lost;
                     }
                     self.latest = lease;
+                    if told {
+                        tracing::info!("the API server answers about the node's lease again");
+                    }
                     return self.write_on_latest().await;
                 }
                 Err(error) => Err(error),
@@ -187,7 +192,12 @@ impl LeaseKeeper {
             match tried {
                 Ok(()) => return Renewed::Yes,
                 Err(error) => {
-                    tracing::warn!(error = error.words(), "the node's lease cannot be kept");
+                    if !std::mem::replace(&mut told, true) {
+                        tracing::warn!(
+                            error = error.words(),
+                            "the node's lease cannot be kept; it is tried again"
+                        );
+                    }
                     tokio::time::sleep(backoff.step()).await;
                 }
             }

@@ -24,6 +24,10 @@ use super::names::Names;
 use super::record::Record;
 use super::tokens::TokenSource;
 
+/// Stands for the next pod of the node, which refers to Services, too, and would wait for them: once
+/// read they stay watched, as on the stock kubelet. No pod's UID is empty.
+const NEXT: &str = "";
+
 /// How objects are kept fresh.
 #[derive(Clone, Debug)]
 pub struct ObjectSettings {
@@ -47,7 +51,7 @@ impl ObjectSettings {
 
 /// Objects that manifests refer to, read from the API server.
 pub struct ApiObjects {
-    client: Client,
+    pub(super) client: Client,
     clock: Clock,
     get: bool,
     changes: Arc<Changes>,
@@ -97,7 +101,7 @@ impl ApiObjects {
     }
 
     /// What is kept for the pod; begins and ends watches if its manifest is another one than before.
-    fn record(&self, pod: &WantedPod) -> Record {
+    pub(super) fn record(&self, pod: &WantedPod) -> Record {
         let uid = &pod.want.uid;
         let mut pods = self.pods();
         let known = pods.get(uid);
@@ -118,7 +122,9 @@ impl ApiObjects {
 
     fn refer(&self, record: &Record, uid: &PodUid) {
         let (names, namespace) = (&record.names, &*record.pod.namespace);
-        self.services.refer(&Query::default(), uid);
+        for uid in [uid, &PodUid::new(NEXT)] {
+            self.services.refer(&Query::default(), uid);
+        }
         if !self.get {
             for name in &names.secrets {
                 let query = Query::named(Some(namespace), name);

@@ -2,7 +2,7 @@
 //!
 //! `names` says what a manifest refers to. `follow` watches objects that pods share; `tokens` and
 //! `certificates` are brought and renewed by a task for each pod; `claims` are asked for until they are
-//! bound. `ApiObjects` puts them together.
+//! bound; `service_accounts` serves credential providers. `ApiObjects` puts them together.
 
 mod api_objects;
 mod awaited;
@@ -15,6 +15,7 @@ mod kinds;
 mod names;
 mod none;
 mod record;
+mod service_accounts;
 mod services;
 mod task;
 mod tokens;

@@ -10,6 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use super::certificates::Certificates;
 use super::claims::Claims;
 use super::names::Names;
+use super::service_accounts::ProviderTokens;
 use super::tokens::Tokens;
 
 /// A pod that was asked about and not yet forgotten. Cheap to clone.
@@ -23,6 +24,8 @@ pub(super) struct Record {
     pub(super) pod: Arc<PodFacts>,
     /// Its tokens.
     pub(super) tokens: Arc<Tokens>,
+    /// Its tokens for credential providers.
+    pub(super) provider_tokens: Arc<ProviderTokens>,
     /// Its certificates.
     pub(super) certificates: Arc<Certificates>,
     /// Its volumes.
@@ -67,6 +70,7 @@ impl Record {
             names,
             pod: Arc::new(facts),
             tokens: Arc::default(),
+            provider_tokens: Arc::default(),
             certificates: Arc::default(),
             claims: Arc::default(),
         }

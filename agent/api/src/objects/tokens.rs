@@ -254,7 +254,7 @@ impl Keeper {
 }
 
 /// A token and how long it lives from now.
-fn issued(answer: TokenRequest) -> Result<(Token, Duration), RequestFailure> {
+pub(super) fn issued(answer: TokenRequest) -> Result<(Token, Duration), RequestFailure> {
     let seconds = answer.spec.and_then(|spec| spec.expiration_seconds);
     let seconds = seconds.unwrap_or(USUAL_LIFE);
     let token = answer.status.and_then(|status| status.token);
@@ -270,7 +270,7 @@ fn issued(answer: TokenRequest) -> Result<(Token, Duration), RequestFailure> {
 }
 
 /// Age at which a token is renewed.
-fn renewal(life: Duration, earlier: Duration) -> Duration {
+pub(super) fn renewal(life: Duration, earlier: Duration) -> Duration {
     let due = life - life / 5;
     // A server that gives out tokens which are over at once is not asked all the time.
     due.min(OLDEST)

@@ -17,8 +17,10 @@ use tracing::{debug, info, warn};
 use super::cache::ApiPods;
 use super::known::Known;
 
-/// First and longest pause after an error of the watch.
-const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(30));
+/// First and longest pause after an error of the watch. The longest is short beside the 30 s of Kubernetes' own clients:
+/// after an outage that outlasts the node's lease the node controller has said of every pod that it is not Ready, and
+/// only the watch tells that this must be put right.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
 /// Errors further apart than this have nothing to do with each other.
 const QUIET: Duration = Duration::from_secs(60);
 /// Events that are taken in before anybody is told: a hundred pods that are bound at once are one

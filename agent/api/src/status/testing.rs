@@ -104,6 +104,7 @@ pub(crate) fn container(text: &str) -> ContainerStatus {
         name: ContainerName::new(name),
         image: "x:1".to_owned(),
         image_id: attempt.map_or_else(String::new, |_| "x@sha256:1".to_owned()),
+        user: None,
         id: attempt.map(id),
         state,
         last,

@@ -83,7 +83,7 @@ impl Writer {
             tokio::select! {
                 changed = self.inputs.board.changed(), if !self.ending => match changed {
                     Ok(()) => self.take_board(),
-                    Err(_) => self.ending = true,
+                    Err(_) => self.end(),
                 },
                 changed = changed(&mut self.inputs.objects) => {
                     let () = changed;
@@ -138,6 +138,16 @@ impl Writer {
         let objects = Arc::clone(&self.inputs.objects.borrow_and_update());
         for (uid, entry) in &mut self.entries {
             if entry.see(object(&objects, uid, entry)) {
+                enqueue(&mut self.queue, entry, uid);
+            }
+        }
+    }
+
+    /// There will be nothing newer than what is held back.
+    fn end(&mut self) {
+        self.ending = true;
+        for (uid, entry) in &mut self.entries {
+            if entry.hurry() {
                 enqueue(&mut self.queue, entry, uid);
             }
         }

@@ -77,7 +77,7 @@ fn server_settings(settings: &Settings) -> anyhow::Result<ServerSettings> {
         },
         debugging_handlers: server.enable_debugging_handlers,
         pod_logs: settings.configuration.logs.pod_logs_dir.clone().into(),
-        configuration: settings.document.clone(),
+        configuration: settings.configuration.shown(),
         limits: ServerLimits::default(),
     })
 }

@@ -20,6 +20,7 @@ const DEAD_KEPT: usize = 1;
 /// A pod that is not removed keeps its dead containers and logs. While exit codes are `unknown`,
 /// nothing that could still tell them is removed, unless the runtime was asked in vain.
 pub(super) fn clean(draft: &mut Draft<'_>, why: StopWhy, removed: bool, unknown: bool) -> bool {
+    let deleted = why == StopWhy::Deleted;
     let (view, why) = (draft.view, Why::PodStops(why));
     let unstopped = view
         .have
@@ -74,7 +75,33 @@ pub(super) fn clean(draft: &mut Draft<'_>, why: StopWhy, removed: bool, unknown:
     {
         draft.list(remove(each), why.clone());
     }
-    done && view.have.sandboxes.is_empty() && view.have.containers.is_empty()
+    let removed = view.have.sandboxes.is_empty() && view.have.containers.is_empty();
+    done && (removed || (deleted && is_stuck(view)))
+}
+
+/// Tries after which the runtime is not expected to remove what is dead.
+const STUCK: u32 = 3;
+
+/// The runtime refuses to remove what is left, for instance since it lost track of a task whose start was
+/// broken off. Nothing of it runs and the host is clean, so it does not keep the pod's object in the API
+/// (Kubernetes: dead sandboxes are collected apart from that); as a stranger it is tried on and on.
+fn is_stuck(view: &PodView<'_>) -> bool {
+    let fails = |action: &Action| {
+        let failure = view.memory.failures.get(action);
+        failure.is_some_and(|failure| failure.count >= STUCK)
+    };
+    let mut sandboxes = view.have.sandboxes.iter();
+    let strays = || {
+        view.have
+            .containers
+            .iter()
+            .filter(|each| is_stray(view, each))
+    };
+    sandboxes.all(|each| {
+        fails(&Action::RemoveSandbox {
+            id: each.id.clone(),
+        })
+    }) && strays().all(|each| fails(&remove(each)))
 }
 
 /// Removes dead instances beyond the newest of each container. True when there are any.

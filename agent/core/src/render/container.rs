@@ -42,6 +42,7 @@ pub(super) fn wanted(
         name: container.name.clone(),
         image: container.image.to_string(),
         image_id: instance.image_id.clone(),
+        user: instance.user.clone(),
         id: Some(instance.id.clone()),
         state,
         last,
@@ -69,6 +70,7 @@ pub(super) fn unnamed(view: &PodView<'_>) -> Vec<ContainerStatus> {
             name: instance.name.clone(),
             image: String::new(),
             image_id: instance.image_id.clone(),
+            user: instance.user.clone(),
             id: Some(instance.id.clone()),
             state: state(view, instance),
             last: newest_dead_before(view.have, view.memory, instance).map(|each| end(view, each)),
@@ -106,6 +108,7 @@ fn never_made(view: &PodView<'_>, want: &PodWant, container: &ContainerWant) -> 
         name: container.name.clone(),
         image: container.image.to_string(),
         image_id: String::new(),
+        user: None,
         id: None,
         ready: matches!(state, ContainerState::Terminated(_)),
         state,
@@ -233,7 +236,8 @@ fn pull_words(failure: &Failure, container: &ContainerWant) -> (String, String) 
     if !PULL_REASONS.contains(&fail.reason) || failure.count < 2 {
         return (fail.reason.to_owned(), fail.message.clone());
     }
-    let message = format!("Back-off pulling image \"{}\": {fail}", container.image);
+    let image = fail.image.as_ref().unwrap_or(&container.image);
+    let message = format!("Back-off pulling image \"{image}\": {fail}");
     ("ImagePullBackOff".to_owned(), message)
 }
 

@@ -72,6 +72,7 @@ fn container_want(text: &str) -> ContainerWant {
         image: ImageName::new(format!("{name}:1")),
         hash: "hash".into(),
         pull: PullPolicy::IfNotPresent,
+        image_volumes: Vec::new(),
         restart: None,
         restart_rules: Vec::new(),
         probes: Probes::default(),
@@ -170,6 +171,7 @@ pub(crate) fn observation(seconds: u64, text: &str) -> Observation {
                 .strip_prefix('=')
                 .and_then(|code| Some(exit(seconds, code.parse().ok()?))),
             image_id: "sha256:1".into(),
+            user: None,
             recovered: Recovered::default(),
         });
     }

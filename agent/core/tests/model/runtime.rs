@@ -330,6 +330,7 @@ impl Container {
             started_at: (self.state != State::Created).then_some(self.made_at),
             exit,
             image_id: "sha256:1".into(),
+            user: None,
             recovered: Recovered::default(),
         }
     }

@@ -1,5 +1,7 @@
 //! The container's configuration.
 
+use std::collections::BTreeMap;
+
 use agent_core::expand;
 use agent_loops::ports::{ContainerSpec, MountSource, PreparedMount, Propagation};
 use proto::cri::{
@@ -129,7 +131,12 @@ fn looking_into(
 }
 
 fn mounts(spec: &ContainerSpec, cdi: bool) -> Vec<Mount> {
-    let mut mounts: Vec<Mount> = spec.own.mounts.iter().map(mount).collect();
+    let mut mounts: Vec<Mount> = spec
+        .own
+        .mounts
+        .iter()
+        .map(|prepared| mount(prepared, &spec.image_volumes))
+        .collect();
     if !cdi {
         let plain = spec.grants.iter().flat_map(|grant| &grant.plain.mounts);
         mounts.extend(plain.map(|(host_path, container_path)| Mount {
@@ -148,7 +155,8 @@ fn mounts(spec: &ContainerSpec, cdi: bool) -> Vec<Mount> {
     mounts
 }
 
-fn mount(prepared: &PreparedMount) -> Mount {
+/// `images`: references of mounted images, by volume.
+fn mount(prepared: &PreparedMount, images: &BTreeMap<String, String>) -> Mount {
     let propagation = match prepared.propagation {
         Propagation::Private => MountPropagation::PropagationPrivate,
         Propagation::HostToContainer => MountPropagation::PropagationHostToContainer,
@@ -167,12 +175,12 @@ fn mount(prepared: &PreparedMount) -> Mount {
             ..mount
         },
         MountSource::Image {
+            volume,
             reference,
             sub_path,
-            ..
         } => Mount {
             image: Some(ImageSpec {
-                image: reference.clone(),
+                image: images.get(volume).unwrap_or(reference).clone(),
                 user_specified_image: reference.clone(),
                 ..Default::default()
             }),

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -103,6 +104,7 @@ impl Scene {
                 username: String::new(),
                 size: 1,
             },
+            image_volumes: BTreeMap::new(),
             grants: grants.to_vec(),
             references: Arc::new(self.references.clone()),
         }
@@ -121,6 +123,7 @@ fn want(manifest: &Pod) -> PodWant {
         image: ImageName::new(each.image.as_deref().unwrap_or("image")),
         hash: "8e45cbd0".to_owned(),
         pull: PullPolicy::IfNotPresent,
+        image_volumes: Vec::new(),
         restart: None,
         restart_rules: Vec::new(),
         probes: Probes::default(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agent_core::{PodUid, RunState, SandboxNetwork, Time};
+use agent_core::{ContainerUser, PodUid, RunState, SandboxNetwork, Time};
 use agent_loops::ports::RuntimeEvent;
 use proto::cri::{self, ContainerEventType, ContainerState, NamespaceMode, PodSandboxState};
 
@@ -71,6 +71,13 @@ fn an_event_carries_the_pod() {
         finished_at: 220,
         exit_code: 7,
         reason: "Error".to_owned(),
+        user: Some(cri::ContainerUser {
+            linux: Some(cri::LinuxContainerUser {
+                uid: 1000,
+                gid: 3000,
+                supplemental_groups: vec![3000, 4000],
+            }),
+        }),
         ..container("c1", ContainerState::ContainerExited)
     };
     let created = container("c2", ContainerState::ContainerCreated);
@@ -89,6 +96,13 @@ fn an_event_carries_the_pod() {
         ("u1", Time(230), false)
     );
     assert_eq!(seen.name.to_string(), "space/web");
+    let users: Vec<_> = seen.have.containers.iter().map(|each| &each.user).collect();
+    let user = ContainerUser {
+        uid: 1000,
+        gid: 3000,
+        supplemental_groups: vec![3000, 4000],
+    };
+    assert_eq!(users, [&Some(user), &None]);
     let ips = vec!["10.0.0.1".to_owned(), "fd00::1".to_owned()];
     assert_eq!(
         seen.have.sandboxes[0].network,

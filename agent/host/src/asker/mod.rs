@@ -5,6 +5,7 @@ mod http;
 mod redirect;
 mod tls;
 
+use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,7 +45,7 @@ impl Asker for NetworkAsker {
         let connected = timeout(limit, TcpStream::connect((bare(host), port))).await;
         Ok(match connected {
             Ok(Ok(_)) => yes(String::new()),
-            Ok(Err(error)) => no(format!("no connection to {}: {error}", address(host, port))),
+            Ok(Err(error)) => no(refused(&address(host, port), &error)),
             Err(_) => late(limit),
         })
     }
@@ -75,6 +76,16 @@ fn no(detail: String) -> Answer {
         success: false,
         answered: false,
         detail,
+    }
+}
+
+/// In the stock kubelet's words, as far as they can be had: people look for them.
+fn refused(place: &str, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => {
+            format!("dial tcp {place}: connect: connection refused")
+        }
+        _ => format!("dial tcp {place}: {error}"),
     }
 }
 

@@ -273,6 +273,15 @@ async fn who_does_not_answer_fails_in_time() {
     }
 }
 
+#[test]
+fn a_refused_connection_is_told_in_the_stock_words() {
+    let error = std::io::ErrorKind::ConnectionRefused.into();
+    assert_eq!(
+        super::refused("10.0.0.1:80", &error),
+        "dial tcp 10.0.0.1:80: connect: connection refused"
+    );
+}
+
 #[tokio::test]
 async fn garbage_is_a_failure() {
     for answer in ["", "hello\r\n\r\n", "HTTP/1.1 abc\r\n\r\n", "HTTP/1.1 200"] {

@@ -154,6 +154,7 @@ impl CgroupError {
             kind,
             reason,
             message: Chain(self).to_string(),
+            image: None,
         }
     }
 }

@@ -143,7 +143,11 @@ fn part(
     inside: PathBuf,
 ) -> Result<PathBuf, VolumeError> {
     let container = ContainerName::new(&preparing.container.name);
-    let told = format!("subPath of mount {name:?} of container {container}");
+    // Kubernetes 1.37 says this much; why is added to it.
+    let told = format!(
+        "failed to prepare subPath for volumeMount {name:?} of container {:?}",
+        preparing.container.name
+    );
     let target = preparing
         .layout
         .sub_path(preparing.uid, folder, &container, at);

@@ -72,6 +72,7 @@ impl VolumeError {
             kind: self.kind(),
             reason,
             message: Chain(self).to_string(),
+            image: None,
         }
     }
 
@@ -183,6 +184,7 @@ impl Unmounted {
             kind,
             reason,
             message,
+            image: None,
         }
     }
 }

@@ -9,13 +9,17 @@ use k8s_openapi::api::core::v1::HostPathVolumeSource;
 
 use super::{VolumeError, failed};
 
-/// What can be at a path, in the words of the stock kubelet.
-const KINDS: [(&str, Test); 5] = [
-    ("directory", FileType::is_dir),
-    ("file", FileType::is_file),
-    ("socket file", FileTypeExt::is_socket),
-    ("character device", FileTypeExt::is_char_device),
-    ("block device", FileTypeExt::is_block_device),
+/// What can be at a path, in the words of the stock kubelet: as it is asked for, and as it is found.
+const KINDS: [(&str, &str, Test); 5] = [
+    ("directory", "Directory", FileType::is_dir),
+    ("file", "File", FileType::is_file),
+    ("socket file", "Socket", FileTypeExt::is_socket),
+    (
+        "character device",
+        "CharDevice",
+        FileTypeExt::is_char_device,
+    ),
+    ("block device", "BlockDevice", FileTypeExt::is_block_device),
 ];
 
 /// `hostPath.type`, which kind it asks for, and what is made if nothing is there.
@@ -57,12 +61,13 @@ pub(super) fn check(source: &HostPathVolumeSource) -> Result<PathBuf, VolumeErro
         (Err(error), _) => {
             let path = path.display();
             return Err(VolumeError::Wrong(format!(
-                "hostPath type check failed: {path} is not a {wanted}, it cannot be looked at: {error}"
+                "hostPath type check failed, {path} is not a {wanted}, unable to determine its type: {error}"
             )));
         }
         (Ok(metadata), _) => kind(&metadata.file_type()),
     };
-    if found == *wanted {
+    let (kind, found) = found;
+    if kind == *wanted {
         return Ok(path);
     }
     let path = path.display();
@@ -71,11 +76,12 @@ pub(super) fn check(source: &HostPathVolumeSource) -> Result<PathBuf, VolumeErro
     )))
 }
 
-fn kind(file_type: &FileType) -> &'static str {
+/// Both words for it.
+fn kind(file_type: &FileType) -> (&'static str, &'static str) {
     KINDS
         .iter()
-        .find(|(_, is)| is(file_type))
-        .map_or("fifo", |(name, _)| name)
+        .find(|(.., is)| is(file_type))
+        .map_or(("fifo", "fifo"), |(asked, found, _)| (*asked, *found))
 }
 
 /// With the folders above it, as the API says.

@@ -28,7 +28,7 @@ pub(crate) struct SubPath<'a> {
     pub(crate) inside: PathBuf,
     /// Where it is bound, a path that only the agent writes.
     pub(crate) target: PathBuf,
-    /// How it is told in an error: nothing of the host's file system must show.
+    /// How an error begins: nothing of the host's file system must show.
     pub(crate) told: String,
 }
 
@@ -113,10 +113,10 @@ fn open_source(sub_path: &SubPath<'_>) -> Result<OwnedFd, VolumeError> {
     };
     source.map_err(|error| match error {
         Errno::XDEV | Errno::LOOP => VolumeError::Wrong(format!(
-            "{} leads out of its volume, or to nothing",
+            "{}: it leads out of its volume, or to nothing",
             sub_path.told
         )),
-        error => failed("open", &sub_path.told)(error),
+        error => VolumeError::Wrong(format!("{}: {error}", sub_path.told)),
     })
 }
 

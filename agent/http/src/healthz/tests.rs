@@ -16,7 +16,7 @@ async fn ask(address: SocketAddr, path: &str) -> String {
 }
 
 #[tokio::test]
-async fn says_what_is_missing_until_everything_is_up() {
+async fn lives_from_the_start_and_says_what_is_missing_until_everything_is_up() {
     let (drain, readiness) = (Drain::default(), Readiness::default());
     let hold = readiness.hold("runtime");
     let (address, serving) = serve_healthz(
@@ -29,14 +29,20 @@ async fn says_what_is_missing_until_everything_is_up() {
     .unwrap();
     let server = base_daemon::spawn("healthz", serving);
 
-    let answer = ask(address, "/healthz").await;
+    for path in ["/healthz", "/healthz/ping"] {
+        let answer = ask(address, path).await;
+        assert!(
+            answer.starts_with("HTTP/1.1 200") && answer.ends_with("ok"),
+            "{answer}"
+        );
+    }
+    let answer = ask(address, "/readyz").await;
     assert!(
         answer.starts_with("HTTP/1.1 500") && answer.contains("runtime"),
         "{answer}"
     );
-    assert!(ask(address, "/healthz/ping").await.ends_with("ok"));
     drop(hold);
-    let answer = ask(address, "/healthz").await;
+    let answer = ask(address, "/readyz").await;
     assert!(
         answer.starts_with("HTTP/1.1 200") && answer.ends_with("ok"),
         "{answer}"

@@ -215,6 +215,7 @@ async fn running_pods_are_the_runtimes() {
         started_at: None,
         exit: None,
         image_id: "image@sha256:1".to_owned(),
+        user: None,
         recovered: Recovered::default(),
     };
     let seen = |name: &str, containers| Observation {

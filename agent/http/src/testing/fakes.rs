@@ -8,7 +8,8 @@ use agent_core::{ContainerId, Fail, ImageName, Observation, PodUid, SandboxId};
 use agent_loops::PodSnapshot;
 use agent_loops::ports::{
     Access, AccessAsk, ContainerSpec, ExecOutput, Identity, ImageFacts, ListedImage,
-    PullCredential, Runtime, RuntimeEvent, RuntimeFacts, SandboxSpec, Streaming, Streams,
+    PullCredential, Runtime, RuntimeConditions, RuntimeEvent, RuntimeFacts, SandboxSpec, Streaming,
+    Streams,
 };
 use async_trait::async_trait;
 use futures::stream::BoxStream;
@@ -145,6 +146,9 @@ fn not_here<T>() -> Result<T, Fail> {
 #[async_trait]
 impl Runtime for FakeRuntime {
     async fn facts(&self) -> Result<RuntimeFacts, Fail> {
+        not_here()
+    }
+    async fn conditions(&self) -> Result<RuntimeConditions, Fail> {
         not_here()
     }
     async fn run_sandbox(&self, _: &SandboxSpec) -> Result<SandboxId, Fail> {

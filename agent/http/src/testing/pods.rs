@@ -58,6 +58,7 @@ fn status(name: &str, id: Option<&str>, attempt: u32, state: ContainerState) -> 
         name: ContainerName::new(name),
         image: "image".to_owned(),
         image_id: String::new(),
+        user: None,
         id: id.map(ContainerId::new),
         state,
         last: None,

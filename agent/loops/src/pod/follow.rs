@@ -107,7 +107,13 @@ impl PodTask {
         }
     }
 
+    /// What is shown of an ended container is whole: its end and its last words come together, since a
+    /// reader may look only once (Kubernetes 1.37).
     pub(super) fn show(&mut self, plan: &Plan, queued: bool) {
+        let mut actions = plan.wave.iter().map(|step| &step.action);
+        if actions.any(|action| matches!(action, Action::ReadTermination { .. })) {
+            return;
+        }
         let mut status = plan.status.clone();
         // The runtime gives no address to a pod on the host network: it has the node's.
         if status.ips.is_empty() {

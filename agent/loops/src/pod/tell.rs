@@ -6,6 +6,9 @@ use super::PodTask;
 use crate::events::{EventKind, Subject};
 use crate::snapshot::PodSnapshot;
 
+/// Reason of a pod that ran longer than it may, and of its event (Kubernetes 1.37).
+const DEADLINE_EXCEEDED: &str = "DeadlineExceeded";
+
 impl PodTask {
     /// A step begins.
     pub(super) fn tell_step(&self, step: &Step) {
@@ -39,10 +42,26 @@ impl PodTask {
                 self.tell_waiting(container);
             }
         }
+        self.tell_deadline(old, &new.status);
         let phase = new.status.phase;
         if old.is_none_or(|old| old.phase != phase) {
             let reason = &new.status.reason;
             tracing::info!(pod = %self.name, uid = %self.uid, ?phase, reason, "pod changed phase");
+        }
+    }
+
+    /// Once: a pod that the API already knows to be over was told by whoever ended it.
+    fn tell_deadline(&self, old: Option<&PodStatus>, new: &PodStatus) {
+        let is_passed = |status: &PodStatus| status.reason == DEADLINE_EXCEEDED;
+        let over = self
+            .want
+            .as_ref()
+            .is_some_and(|want| want.want.over.is_some());
+        if is_passed(new) && !over && !old.is_some_and(is_passed) {
+            let text = new.message.clone();
+            self.around
+                .events
+                .normal(self.pod(), DEADLINE_EXCEEDED, text);
         }
     }
 

@@ -1,5 +1,6 @@
 //! The container runtime, as the loops need it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -182,6 +183,8 @@ pub struct ContainerSpec {
     pub own: PreparedContainer,
     /// Image to run.
     pub image: ImageFacts,
+    /// References of the images that are mounted, by volume, as the runtime wants them.
+    pub image_volumes: BTreeMap<String, String>,
     /// Devices granted to this container.
     pub grants: Vec<DeviceGrant>,
     /// What the manifest refers to.

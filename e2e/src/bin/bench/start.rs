@@ -1,4 +1,4 @@
-//! A pod's start and stop, one by gpulet and one by bare calls in turn, and the calls that gpulet made.
+//! A pod's start and stop by its manifest, one by gpulet and one by bare calls in turn, and the calls that gpulet made.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -7,7 +7,7 @@ use e2e::{Bare, Node, full_name, staying, until};
 use proto::cri::{ContainerEventType, GetEventsRequest};
 use tokio::time::timeout;
 
-use crate::report::Row;
+use crate::report::{Row, Target};
 
 /// Pairs of samples.
 const ROUNDS: u32 = 20;
@@ -20,16 +20,10 @@ const STOP_CALLS: f64 = 3.0;
 pub(crate) async fn measure(node: &Node) -> Result<Vec<Row>> {
     // Through the same proxy, so that its cost is in both.
     let mut bare = Bare::connect(node.proxy.socket(), node.footprint())?;
-    let row = |what, target| Row {
-        what,
-        gpulet: Vec::new(),
-        bare: Vec::new(),
-        target,
-    };
-    let mut start = row("pod start: manifest to running container, ms", 1.15);
-    let mut stop = row("pod stop: manifest gone to sandbox gone, ms", 1.25);
-    let mut start_calls = row("CRI calls of a start", START_CALLS + 1.0);
-    let mut stop_calls = row("CRI calls of a stop", STOP_CALLS + 1.0);
+    let mut start = Row::new("manifest -> running container, ms", Target::TimesBare(1.15));
+    let mut stop = Row::new("manifest gone -> sandbox gone, ms", Target::TimesBare(1.25));
+    let mut start_calls = Row::new("CRI calls of a start", Target::Itself(START_CALLS + 1.0));
+    let mut stop_calls = Row::new("CRI calls of a stop", Target::Itself(STOP_CALLS + 1.0));
     for round in 0..=ROUNDS {
         let warm_up = round == 0;
         let name = format!("bench-{round}");

@@ -6,9 +6,7 @@ use e2e::{Node, STAY, container, full_name, pod, until};
 use proto::grpc_health::health_check_response::ServingStatus;
 use serde_json::json;
 
-use crate::scenarios::{POD_LIMIT, running};
-
-mod health;
+use crate::scenarios::{POD_LIMIT, health, running};
 
 /// Port of the gRPC server; the node's network is this test's alone.
 const GRPC: u16 = 9191;

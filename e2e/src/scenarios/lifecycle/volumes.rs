@@ -75,9 +75,10 @@ async fn volumes(node: &Node) -> Result<()> {
 /// A hostPath that is not what the manifest says: the pod waits with the path in its reason.
 async fn refused(node: &Node) -> Result<()> {
     let path = node.scratch("no-path")?.join("absent");
+    let mounts = json!([{ "name": "host", "mountPath": "/host" }]);
     let spec = json!({
         "volumes": [{ "name": "host", "hostPath": { "path": path, "type": "Directory" } }],
-        "containers": [container("main", STAY, json!({}))],
+        "containers": [container("main", STAY, json!({ "volumeMounts": mounts }))],
     });
     node.agent.apply("no-path", &pod("no-path", spec))?;
     told(node, "no-path", &["Pending", &path.display().to_string()]).await?;

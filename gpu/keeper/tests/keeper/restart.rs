@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use gpu_model::{DriverState, HealthState, ProbeReport};
+use gpu_model::{DriverState, HealthState, Presence, ProbeReport};
 
 use crate::story::{Story, good, holder_names, machine, machine_without, uuid, view};
 
@@ -47,6 +47,27 @@ async fn a_verdict_survives_a_restart_and_a_boot_is_the_beginning_of_its_end() {
     story.bring_up(&machine(1)).await;
     let finding = view(&story.snapshot(), 0).unwrap().findings[0].clone();
     assert!(finding.proof.is_some() && finding.how_it_clears().contains("proof was seen"));
+}
+
+#[tokio::test]
+async fn nothing_is_said_about_known_gpus_before_the_first_scan() {
+    let story = Story::ready(2).await;
+    let story = Story::start(story.crash());
+    let early = story.until("the journal", |s| s.gpus.len() == 2).await;
+    assert!(!early.looked, "no report has come");
+    story.tell(ProbeReport::Driver(DriverState::Ready)).await;
+    let early = story.until("the driver", |s| s.driver == Some(DriverState::Ready));
+    assert!(!early.await.looked, "no scan has come");
+    story.scan(&machine(2)).await;
+    let seen = story.until("the scan", |s| s.looked).await;
+    let there = |gpu: &std::sync::Arc<gpu_keeper::GpuView>| gpu.presence == Presence::Present;
+    assert!(seen.gpus.len() == 2 && seen.gpus.iter().all(there));
+
+    let story = Story::start(story.crash());
+    story
+        .tell(ProbeReport::Driver(DriverState::NotLoaded))
+        .await;
+    story.until("a driver that is away", |s| s.looked).await;
 }
 
 #[tokio::test]

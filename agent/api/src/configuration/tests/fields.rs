@@ -1,5 +1,6 @@
 //! Every field of Kubernetes 1.37 is known, and its default is right.
 
+use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::configuration::field::Report;
@@ -91,6 +92,68 @@ fn every_field_is_read_and_none_is_left_at_its_default() {
     changed.sort_unstable();
     names.sort_unstable();
     assert_eq!(changed, names);
+}
+
+/// Reads a configuration that was shown.
+fn again(shown: &Value) -> KubeletConfiguration {
+    let mut document = shown.clone();
+    let map = document.as_object_mut().unwrap();
+    let head = ["kind", "apiVersion"].map(|key| map.remove(key).unwrap());
+    assert_eq!(
+        head,
+        ["KubeletConfiguration", "kubelet.config.k8s.io/v1beta1"]
+    );
+    let (configuration, report, left) = take(document);
+    assert_eq!(report.problems, []);
+    assert_eq!((report.unknown, left.len()), (Vec::<String>::new(), 0));
+    configuration
+}
+
+/// What these stand for is shown in their place.
+fn with_frequencies(mut configuration: KubeletConfiguration) -> KubeletConfiguration {
+    let node = &mut configuration.node;
+    let update = node.node_status_update_frequency;
+    node.node_status_report_frequency = node.node_status_report_frequency.or(update);
+    node.node_status_update_frequency
+        .get_or_insert(GoDuration::seconds(10));
+    node.node_status_report_frequency
+        .get_or_insert(GoDuration::seconds(300));
+    configuration
+}
+
+proptest! {
+    #[test]
+    fn what_is_shown_gives_the_same_configuration(
+        mask in proptest::collection::vec(any::<bool>(), 126),
+        milliseconds in 1..10_000_000_i64,
+    ) {
+        let Value::Object(mut fields) = every_field() else { panic!("no mapping") };
+        let mut mask = mask.into_iter();
+        fields.retain(|_, _| mask.next().unwrap());
+        let duration = format!("{milliseconds}ms");
+        fields.insert("streamingConnectionIdleTimeout".to_owned(), json!(duration));
+        let (configuration, ..) = take(Value::Object(fields));
+        let shown = configuration.shown();
+        prop_assert_eq!(again(&shown), with_frequencies(configuration));
+    }
+}
+
+#[test]
+fn defaults_are_shown_in_the_form_of_go() {
+    let shown = KubeletConfiguration::default().shown();
+    for (key, value) in [
+        ("syncFrequency", json!("1m0s")),
+        ("nodeStatusUpdateFrequency", json!("10s")),
+        ("nodeStatusReportFrequency", json!("5m0s")),
+        ("streamingConnectionIdleTimeout", json!("4h0m0s")),
+        ("maxPods", json!(110)),
+        ("failSwapOn", json!(true)),
+    ] {
+        assert_eq!(shown[key], value, "{key}");
+    }
+    assert_eq!(shown["evictionHard"]["memory.available"], "100Mi");
+    assert_eq!(shown["authentication"]["anonymous"]["enabled"], false);
+    assert_eq!(shown.get("tracing"), None);
 }
 
 #[test]

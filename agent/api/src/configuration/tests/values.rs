@@ -185,14 +185,14 @@ fn several_wrong_values_are_told_together() {
 
 #[test]
 fn unknown_fields_and_settings_without_effect_warn() {
-    let text = "maxPods: 5\nmaxPod: 5\nhairpinMode: none\nfailCgroupV1: false\nregisterNode: false\n\
+    let text = "syncFrequency: 2m\nmaxPods: 5\nmaxPod: 5\nhairpinMode: none\nfailCgroupV1: false\nregisterNode: false\n\
                 logging: {colour: red}\n";
     let warnings = load_text(text).unwrap().warnings;
     assert_eq!(
         warnings,
         [
             "fields that do not exist are ignored: logging.colour, maxPod",
-            "fields that are set but have no effect in this version: maxPods, registerNode",
+            "fields that are set but have no effect in this version: syncFrequency",
         ]
     );
 }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use http::{Method, Request, Response, header::AUTHORIZATION};
@@ -56,10 +57,16 @@ pub(super) struct Api {
     /// number of the certificate, the token, or `nobody`.
     pub(super) seen: watch::Sender<Vec<String>>,
     approvals: watch::Sender<u32>,
+    connections: AtomicUsize,
 }
 
 impl Api {
     pub(super) async fn start(verdicts: &[Verdict]) -> Arc<Self> {
+        Self::start_with(verdicts, &[]).await
+    }
+
+    /// The same, offering these protocols.
+    pub(super) async fn start_with(verdicts: &[Verdict], protocols: &[&[u8]]) -> Arc<Self> {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
@@ -73,12 +80,14 @@ impl Api {
             }),
             seen: watch::Sender::default(),
             approvals: watch::Sender::default(),
+            connections: AtomicUsize::new(0),
         });
-        let acceptor = this.acceptor();
+        let acceptor = this.acceptor(protocols);
         let api = Arc::clone(&this);
         base_daemon::spawn("api", async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (api, acceptor) = (Arc::clone(&api), acceptor.clone());
+                api.connections.fetch_add(1, Ordering::SeqCst);
                 base_daemon::spawn("connection", async move {
                     let Ok(stream) = acceptor.accept(stream).await else {
                         return;
@@ -98,7 +107,12 @@ impl Api {
         this
     }
 
-    fn acceptor(&self) -> TlsAcceptor {
+    /// Connections so far.
+    pub(super) fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+
+    fn acceptor(&self, protocols: &[&[u8]]) -> TlsAcceptor {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::default();
         params.subject_alt_names = vec![SanType::IpAddress(self.address.ip())];
@@ -112,10 +126,11 @@ impl Api {
             .unwrap();
         let chain = vec![certificate.der().clone()];
         let key = PrivateKeyDer::from_pem_slice(key.serialize_pem().as_bytes()).unwrap();
-        let config = rustls::ServerConfig::builder()
+        let mut config = rustls::ServerConfig::builder()
             .with_client_cert_verifier(verifier)
             .with_single_cert(chain, key)
             .unwrap();
+        config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
         TlsAcceptor::from(Arc::new(config))
     }
 

@@ -12,7 +12,7 @@ fn happened(subject: Subject) -> AgentEvent {
         first: Time(1_767_225_600_000_000_000),
         count: 1,
         kind: EventKind::Warning,
-        reason: "BackOff",
+        reason: "BackOff".into(),
         subject,
         message: "words".to_owned(),
         why: None,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{
-    DownwardAPIVolumeFile, EmptyDirVolumeSource, HostPathVolumeSource, PodSpec,
+    DownwardAPIVolumeFile, EmptyDirVolumeSource, HostPathVolumeSource, NFSVolumeSource, PodSpec,
     ProjectedVolumeSource, Volume,
 };
 
@@ -54,6 +54,9 @@ pub(super) fn check(spec: &PodSpec, problems: &mut Problems) {
         if let Some(source) = &volume.host_path {
             host_path(source, &format!("{path}.hostPath"), problems);
         }
+        if let Some(source) = &volume.nfs {
+            nfs(source, &format!("{path}.nfs"), problems);
+        }
         if let Some(source) = &volume.downward_api {
             let path = format!("{path}.downwardAPI");
             mode(
@@ -77,6 +80,7 @@ fn sources(volume: &Volume, path: &str, problems: &mut Problems) {
         volume.downward_api.is_some(),
         volume.projected.is_some(),
         volume.image.is_some(),
+        volume.nfs.is_some(),
     ];
     let count = here.iter().filter(|present| **present).count();
     let only = Volume {
@@ -86,11 +90,12 @@ fn sources(volume: &Volume, path: &str, problems: &mut Problems) {
         downward_api: volume.downward_api.clone(),
         projected: volume.projected.clone(),
         image: volume.image.clone(),
+        nfs: volume.nfs.clone(),
         ..Volume::default()
     };
     if *volume != only {
         let message =
-            "this version has emptyDir, hostPath, downwardAPI, projected and image volumes";
+            "this version has emptyDir, hostPath, downwardAPI, projected, image and nfs volumes";
         problems.add(path, message);
     } else {
         problems.when(count != 1, path, "it must have exactly one source");
@@ -123,6 +128,14 @@ fn host_path(source: &HostPathVolumeSource, path: &str, problems: &mut Problems)
         format!("{path}.type"),
         HOST_PATH_TYPES,
     );
+}
+
+fn nfs(source: &NFSVolumeSource, path: &str, problems: &mut Problems) {
+    let missing = source.server.is_empty();
+    problems.when(missing, format!("{path}.server"), "it is missing");
+    let wrong = !source.path.starts_with('/');
+    let message = "it must be an absolute path";
+    problems.when(wrong, format!("{path}.path"), message);
 }
 
 fn projected(source: &ProjectedVolumeSource, path: &str, problems: &mut Problems) {

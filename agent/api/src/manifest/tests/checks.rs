@@ -290,8 +290,16 @@ const WRONG: &[(&str, &str)] = &[
         "spec.volumes[0]: it must have exactly one source",
     ),
     (
-        "  volumes: [{name: v, nfs: {server: s, path: /}}]\n",
-        "spec.volumes[0]: this version has emptyDir, hostPath, downwardAPI, projected and image volumes",
+        "  volumes: [{name: v, iscsi: {targetPortal: p, iqn: q, lun: 0}}]\n",
+        "spec.volumes[0]: this version has emptyDir, hostPath, downwardAPI, projected, image and nfs volumes",
+    ),
+    (
+        "  volumes: [{name: v, nfs: {server: '', path: /}}]\n",
+        "spec.volumes[0].nfs.server: it is missing",
+    ),
+    (
+        "  volumes: [{name: v, nfs: {server: s, path: export}}]\n",
+        "spec.volumes[0].nfs.path: it must be an absolute path",
     ),
     (
         "  volumes: [{name: v, emptyDir: {medium: Disk}}]\n",
@@ -386,4 +394,11 @@ fn device_counts_are_whole_numbers() {
         ));
         assert_eq!(read(&text).is_ok(), right, "{count}");
     }
+}
+
+#[test]
+fn a_static_pod_may_have_an_export_of_an_nfs_server() {
+    let text =
+        with_container("  volumes: [{name: v, nfs: {server: s, path: /export, readOnly: true}}]\n");
+    read(&text).unwrap();
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use agent_core::{Check, Hook, PullPolicy, RestartPolicy};
+use agent_core::{Check, Hook, ImageName, ImageVolume, PullPolicy, RestartPolicy};
 use k8s_openapi::api::core::v1::Pod;
 
 use super::{read, with_container, with_spec};
@@ -166,6 +166,30 @@ fn the_pull_policy_follows_the_tag() {
         read(&text).unwrap().pod.want.containers[0].pull,
         PullPolicy::Never
     );
+}
+
+#[test]
+fn a_container_wants_the_image_volumes_that_it_mounts() {
+    let text = with_spec(
+        "  containers:
+  - name: main
+    image: a:1
+    volumeMounts: [{name: data, mountPath: /a}, {name: data, mountPath: /b, subPath: b}]
+  - {name: other, image: b:1}
+  volumes:
+  - {name: data, image: {reference: 'data:1', pullPolicy: Never}}
+  - {name: idle, image: {reference: 'idle:1'}}
+  - {name: plain, emptyDir: {}}
+",
+    );
+    let containers = &read(&text).unwrap().pod.want.containers;
+    let volume = ImageVolume {
+        volume: "data".to_owned(),
+        image: ImageName::new("data:1"),
+        pull: PullPolicy::Never,
+    };
+    assert_eq!(containers[0].image_volumes, [volume]);
+    assert_eq!(containers[1].image_volumes, []);
 }
 
 /// A specification with everything that decisions read.

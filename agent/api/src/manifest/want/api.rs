@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use agent_core::{ContainerName, ContainerWant, Deletion, PodOver, PodWant, RestartPolicy, Time};
-use k8s_openapi::api::core::v1::{Container, ContainerStatus, EphemeralContainer, Pod, PodStatus};
+use k8s_openapi::api::core::v1::{
+    Container, ContainerStatus, EphemeralContainer, Pod, PodSpec, PodStatus,
+};
 
 use super::container;
 
@@ -30,7 +32,7 @@ pub(crate) fn from_api(pod: &Pod) -> Result<PodWant, String> {
     let status = pod.status.as_ref();
     Ok(PodWant {
         is_static: false,
-        ephemeral: ephemeral.map(runs_once).collect(),
+        ephemeral: ephemeral.map(|each| runs_once(each, spec)).collect(),
         deletion: deletion(pod),
         over: status.and_then(over),
         started_at: status
@@ -48,10 +50,10 @@ fn deletion(pod: &Pod) -> Option<Deletion> {
     Some(Deletion { grace })
 }
 
-fn runs_once(ephemeral: &EphemeralContainer) -> ContainerWant {
+fn runs_once(ephemeral: &EphemeralContainer, spec: &PodSpec) -> ContainerWant {
     ContainerWant {
         restart: Some(RestartPolicy::Never),
-        ..container(&common(ephemeral))
+        ..container(&common(ephemeral), spec)
     }
 }
 

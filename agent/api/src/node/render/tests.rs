@@ -51,6 +51,7 @@ fn a_new_object_has_every_field() {
         },
         "conditions": node["status"]["conditions"],
         "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
+        "declaredFeatures": ["RestartAllContainersOnContainerExits"],
         "features": {"supplementalGroupsPolicy": true},
         "runtimeHandlers": [
             {"name": "", "features": {"recursiveReadOnlyMounts": true, "userNamespaces": false}},
@@ -143,7 +144,8 @@ fn an_object_that_is_there_keeps_what_is_not_ours() {
     );
     assert!(status.volumes_attached.is_some());
     assert_eq!(
-        status.declared_features, None,
+        status.declared_features,
+        Some(vec!["RestartAllContainersOnContainerExits".to_owned()]),
         "another agent's word does not bind this one"
     );
     assert_eq!(status.node_info.as_ref().unwrap().kube_proxy_version, "");

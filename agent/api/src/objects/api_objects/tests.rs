@@ -3,11 +3,12 @@
 mod bundles;
 mod kept_fresh;
 mod requests;
+mod service_accounts;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_core::{FailKind, PodName, PodUid, PodWant, RestartPolicy, Time};
+use agent_core::{Fail, FailKind, PodName, PodUid, PodWant, RestartPolicy, Time};
 use agent_loops::Clock;
 use agent_loops::ports::{ObjectChanges, Objects, References, WantedPod};
 use k8s_openapi::ByteString;
@@ -141,7 +142,7 @@ async fn pods_share_a_watch_that_ends_with_the_last_of_them() {
     assert_eq!(node.api.open_watches(), 2, "somebody still refers to it");
     node.objects.forget(&second.want.uid).await;
     node.quiet().await;
-    assert_eq!(node.api.open_watches(), 0);
+    assert_eq!(node.api.open_watches(), 1, "the Services");
     assert!(node.objects.changes().borrow().pods.is_empty());
 }
 
@@ -252,5 +253,5 @@ async fn a_new_manifest_begins_and_ends_watches() {
     );
     node.objects.forget(&PodUid::new("1")).await;
     node.quiet().await;
-    assert_eq!(node.api.open_watches(), 0);
+    assert_eq!(node.api.open_watches(), 1, "the Services");
 }

@@ -5,7 +5,7 @@ use agent_loops::ports::SourceSnapshot;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::follow_pods;
 use crate::pods::ApiPods;
@@ -65,7 +65,10 @@ async fn nothing_is_said_before_the_list_and_nothing_is_lost_while_the_server_is
     api.put(pod("b", json!({})));
     tokio::time::sleep(Duration::from_secs(300)).await;
     api.away(false);
+    let back = Instant::now();
     let second = follower.until(&["a", "b"]).await;
+    let late = back.elapsed();
+    assert!(late < Duration::from_secs(6), "after {late:?}");
     assert!(Arc::ptr_eq(&first.pods[0].want, &second.pods[0].want));
     assert!(Arc::ptr_eq(
         &first.pods[0].manifest,

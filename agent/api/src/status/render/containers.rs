@@ -1,10 +1,12 @@
 //! Statuses of the containers of a pod.
 
-use agent_core::{ContainerState as OwnState, ContainerStatus as Own, Terminated};
+use agent_core::{
+    ContainerState as OwnState, ContainerStatus as Own, ContainerUser as OwnUser, Terminated,
+};
 use k8s_openapi::api::core::v1::{
     Container, ContainerState, ContainerStateRunning, ContainerStateTerminated,
-    ContainerStateWaiting, ContainerStatus, PodStatus, ResourceHealth, ResourceStatus,
-    VolumeMountStatus,
+    ContainerStateWaiting, ContainerStatus, ContainerUser, LinuxContainerUser, PodStatus,
+    ResourceHealth, ResourceStatus, VolumeMountStatus,
 };
 
 use super::history::{Known, follow};
@@ -123,8 +125,19 @@ fn fresh(
         resources,
         volume_mounts: container.and_then(|container| mounts(scene, container)),
         allocated_resources_status: devices(scene, role, own),
-        user: None,
+        user: own.user.as_ref().map(user),
         stop_signal: None,
+    }
+}
+
+fn user(own: &OwnUser) -> ContainerUser {
+    let groups = own.supplemental_groups.clone();
+    ContainerUser {
+        linux: Some(LinuxContainerUser {
+            uid: own.uid,
+            gid: own.gid,
+            supplemental_groups: Some(groups).filter(|groups| !groups.is_empty()),
+        }),
     }
 }
 

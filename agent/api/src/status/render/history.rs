@@ -69,7 +69,7 @@ pub(super) fn follow(
             new.restart_count = new.restart_count.saturating_add(1);
         }
     }
-    if same {
+    if same && new.user.is_none() {
         new.user.clone_from(&previous.user);
     }
     for mount in new.volume_mounts.iter_mut().flatten() {

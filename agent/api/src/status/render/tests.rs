@@ -2,6 +2,7 @@ mod conditions;
 mod containers;
 mod ends;
 
+use agent_core::ContainerUser;
 use agent_loops::PodSnapshot;
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use serde_json::{Value, json};
@@ -67,7 +68,13 @@ fn a_running_pod_is_shown_whole() {
             {"name": "conf", "mountPath": "/conf", "readOnly": true},
         ],
     }]}});
-    let status = serde_json::to_value(rendered(&snapshot("Running"), spec)).unwrap();
+    let mut running = snapshot("Running");
+    running.status.containers[0].user = Some(ContainerUser {
+        uid: 1000,
+        gid: 3000,
+        supplemental_groups: vec![4000],
+    });
+    let status = serde_json::to_value(rendered(&running, spec)).unwrap();
     let condition = |name: &str| json!({"type": name, "status": "True", "lastTransitionTime": "1970-01-01T00:01:40Z", "observedGeneration": 1});
     let resources = json!({"requests": {"cpu": "100m"}, "limits": {"cpu": "1"}});
     let names = [
@@ -94,6 +101,7 @@ fn a_running_pod_is_shown_whole() {
                 "state": {"running": {"startedAt": "1970-01-01T00:00:10Z"}}, "lastState": {},
                 "ready": true, "started": true, "restartCount": 0,
                 "resources": resources, "allocatedResources": {"cpu": "100m"},
+                "user": {"linux": {"uid": 1000, "gid": 3000, "supplementalGroups": [4000]}},
                 "volumeMounts": [
                     {"name": "data", "mountPath": "/data"},
                     {"name": "conf", "mountPath": "/conf", "readOnly": true, "recursiveReadOnly": "Disabled"},

@@ -20,6 +20,11 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(200), Duration::from_
 /// First and longest time until a status that was refused is sent again unchanged.
 const REFUSED: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(300));
 
+/// How long a change that nobody waits for is held back, since the next one mostly takes it along:
+/// fewer writes leave the API server to those that matter. Kubernetes 1.37 sees what happens to
+/// containers once a second.
+const CALM: Duration = Duration::from_secs(1);
+
 /// One pod.
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -41,6 +46,12 @@ pub(super) struct Entry {
     refusals: Backoff,
     /// A patch that changed nothing or was refused, and when it may be sent again.
     refused: Option<(Value, Instant)>,
+    /// A deletion was answered, and the watch has shown nothing since.
+    deleting: bool,
+    /// Until when a change is held back.
+    held: Option<Instant>,
+    /// A change was held back for long enough.
+    due: bool,
 }
 
 impl Default for Entry {
@@ -56,6 +67,9 @@ impl Default for Entry {
             pause: None,
             refusals: Backoff::new(REFUSED.0, REFUSED.1),
             refused: None,
+            deleting: false,
+            held: None,
+            due: false,
         }
     }
 }
@@ -71,6 +85,12 @@ impl Entry {
         if same {
             return false;
         }
+        // The watch shows every write once more, and a deletion first as a change of the grace period.
+        let identity = |pod: &Arc<Pod>| (pod.metadata.uid.clone(), version(pod));
+        let shown = self.written.as_ref().map(identity);
+        let write = shown.is_some() && shown == pod.as_ref().map(identity);
+        let deletion = self.deleting && pod.as_ref().is_some_and(|pod| grace(pod) == Some(0));
+        self.deleting &= write;
         let caught_up = |written: &Arc<Pod>| {
             pod.as_ref()
                 .is_none_or(|pod| uid(pod) != uid(written) || version(pod) >= version(written))
@@ -85,6 +105,9 @@ impl Entry {
             self.written = None;
         }
         self.pod = pod;
+        if write || deletion {
+            return false;
+        }
         // What came too late may be right for what is there now.
         self.pause = None;
         true
@@ -102,14 +125,23 @@ impl Entry {
     /// When something of it is to be tried again.
     pub(super) fn wake(&self) -> Option<Instant> {
         let refused = self.refused.as_ref().map(|(_, until)| *until);
-        [self.pause, refused].into_iter().flatten().min()
+        [self.pause, refused, self.held].into_iter().flatten().min()
     }
 
     /// Whether a pause is over; it is told once.
     pub(super) fn rested(&mut self, now: Instant) -> bool {
         let pause = self.pause.take_if(|until| *until <= now).is_some();
         let refused = self.refused.take_if(|(_, until)| *until <= now).is_some();
-        pause || refused
+        let held = self.held.take_if(|until| *until <= now).is_some();
+        self.due |= held;
+        pause || refused || held
+    }
+
+    /// Holds nothing back any more. True: something was.
+    pub(super) fn hurry(&mut self) -> bool {
+        let held = self.held.take().is_some();
+        self.due |= held;
+        held
     }
 
     /// Renders what cannot be written yet, so that conditions keep the time of their change.
@@ -140,12 +172,19 @@ impl Entry {
                 None
             }
         };
+        let over = deleted && snapshot.life == Life::Done;
+        let waits = patch.is_some() && !over && !self.due && !is_pressing(has, &status);
         self.earlier = Some(status);
+        if waits {
+            self.held.get_or_insert(Instant::now() + CALM);
+            return None;
+        }
+        (self.held, self.due) = (None, false);
         let name = snapshot.name.clone();
         match patch {
             Some(patch) if !self.is_refused(&patch) => Some(Call::Write { name, patch }),
             // The last status is there, or it never will be.
-            _ if deleted && snapshot.life == Life::Done => Some(Call::Delete {
+            _ if over => Some(Call::Delete {
                 name,
                 uid: id.to_owned(),
             }),
@@ -169,6 +208,7 @@ impl Entry {
     /// Takes in the answer to a call.
     pub(super) fn answered(&mut self, call: &Call, answer: Answer) {
         let now = Instant::now();
+        self.deleting = matches!(answer, Answer::Deleted);
         match answer {
             Answer::Written(mut pod) => {
                 self.backoff.reset();
@@ -219,10 +259,31 @@ impl Entry {
     }
 }
 
+/// Whether somebody may wait for the change: not while a pod that starts is still starting, and not
+/// when it says no more than which generation it belongs to.
+fn is_pressing(has: &PodStatus, status: &PodStatus) -> bool {
+    let starting = |status: &PodStatus| {
+        status.phase.as_deref() == Some("Pending") && status.start_time.is_some()
+    };
+    let bare = |status: &PodStatus| {
+        let mut status = status.clone();
+        status.observed_generation = None;
+        for condition in status.conditions.iter_mut().flatten() {
+            condition.observed_generation = None;
+        }
+        status
+    };
+    !(starting(has) && starting(status)) && bare(has) != bare(status)
+}
+
 /// The mirror of a static pod with this hash.
 pub(super) fn mirror_of(objects: &ApiPods, name: &PodName, hash: &str) -> Option<Arc<Pod>> {
     let mirror = objects.mirrors.get(name)?;
     (mirror_hash(mirror) == Some(hash)).then(|| Arc::clone(mirror))
+}
+
+fn grace(pod: &Pod) -> Option<i64> {
+    pod.metadata.deletion_grace_period_seconds
 }
 
 fn uid(pod: &Pod) -> Option<&str> {
@@ -237,3 +298,6 @@ fn version(pod: &Pod) -> u128 {
         .and_then(|version| version.parse().ok())
         .unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests;

@@ -123,6 +123,47 @@ async fn a_status_is_written_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn steps_of_a_start_are_held_back_for_a_second_and_the_end_of_it_is_not() {
+    let addressed = |ip: &str| {
+        let mut pod = snapshot("Pending");
+        pod.status.ips = vec![ip.to_owned()];
+        pod
+    };
+    let writing = Writing::start(&["a"]);
+    writing.show(&[("a", addressed("10.0.0.5"))]);
+    writing.until("a", "Pending").await;
+    writing.show(&[("a", addressed("10.0.0.6"))]);
+    sleep(Duration::from_millis(900)).await;
+    assert_eq!(writing.calls(), 1, "it may be running soon");
+    sleep(Duration::from_millis(200)).await;
+    assert_eq!(writing.calls(), 2, "it is not");
+    writing.show(&[("a", addressed("10.0.0.7"))]);
+    sleep(Duration::from_millis(10)).await;
+    let begin = Instant::now();
+    writing.show(&[("a", snapshot("Running"))]);
+    writing.until("a", "Running").await;
+    assert!(begin.elapsed() < Duration::from_millis(100));
+    writing.quiet().await;
+    assert_eq!(writing.calls(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_held_back_is_written_before_the_end() {
+    let mut writing = Writing::start(&["a"]);
+    writing.show(&[("a", snapshot("Pending"))]);
+    writing.until("a", "Pending").await;
+    let mut addressed = snapshot("Pending");
+    addressed.status.ips = vec!["10.0.0.6".to_owned()];
+    writing.show(&[("a", addressed)]);
+    sleep(Duration::from_millis(10)).await;
+    let begin = Instant::now();
+    writing.board = watch::Sender::new(Arc::new(BTreeMap::new()));
+    writing.tasks.join_next().await;
+    assert!(begin.elapsed() < Duration::from_millis(100));
+    assert_eq!(writing.calls(), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_somebody_overwrites_is_written_again_and_the_rest_left_alone() {
     let writing = Writing::start(&["a"]);
     writing.show(&[("a", snapshot("Running"))]);

@@ -2,7 +2,7 @@
 //! that change, restarts of all containers.
 
 use crate::testing::{Scene, at, id};
-use crate::{Life, Outcome, Phase};
+use crate::{Fail, Life, Outcome, Phase, SandboxId, Stop, StopWhy};
 
 #[test]
 fn an_ephemeral_container_runs_once_whatever_the_others_do() {
@@ -65,6 +65,30 @@ fn a_container_counts_on_from_what_the_api_tells() {
     scene.see(1, "s0 a.0=0");
     assert_eq!(scene.wave(1), "Image c, Read a.0");
     assert!(scene.play(1).contains("Create c.5 in s0"));
+}
+
+#[test]
+fn a_runtime_that_cannot_remove_a_dead_sandbox_does_not_keep_a_deleted_pod() {
+    for (why, life) in [
+        (StopWhy::Deleted, Life::Done),
+        (StopWhy::Stranger, Life::Cleaning),
+    ] {
+        let mut scene = Scene::running("main:c", "s0 c.0=0");
+        scene.stop(0, None);
+        scene.stop = scene.stop.map(|stop| Stop { why, ..stop });
+        scene.memory.stopped.insert(SandboxId::new("s0"));
+        (scene.memory.host_cleaned, scene.memory.logs_removed) = (true, true);
+        for seconds in [0, 10, 20] {
+            assert_eq!(
+                scene.begin(seconds).life,
+                Life::Cleaning,
+                "{why:?} {seconds}"
+            );
+            let refused = Fail::retry("RemovePodSandboxError", "cannot delete running task");
+            scene.end(seconds, "RemoveSandbox s0", Outcome::Failed(refused));
+        }
+        assert_eq!(scene.plan(at(21)).life, life, "{why:?}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use agent_core::{CdiName, ContainerName, DeviceId, ResourceName};
@@ -114,7 +115,7 @@ fn mounts_keep_order_and_rights() {
 }
 
 #[test]
-fn an_image_is_mounted_by_its_reference() {
+fn an_image_is_mounted_by_what_its_reference_stands_for() {
     let image = PreparedMount {
         source: MountSource::Image {
             volume: "v".to_owned(),
@@ -124,8 +125,13 @@ fn an_image_is_mounted_by_its_reference() {
         read_only: true,
         ..mount()
     };
-    let mount = super::mount(&image);
-    assert_eq!(mount.image.unwrap().image, "registry.example/data:1");
+    let images = BTreeMap::from([("v".to_owned(), "sha256:data".to_owned())]);
+    let mount = super::mount(&image, &images);
+    let shown = mount.image.unwrap();
+    assert_eq!(
+        (&*shown.image, &*shown.user_specified_image),
+        ("sha256:data", "registry.example/data:1")
+    );
     assert_eq!(
         (mount.image_sub_path, mount.host_path),
         ("in/side".to_owned(), String::new())

@@ -61,13 +61,13 @@ fn a_path_is_what_its_type_says() {
     assert_eq!(
         outcome(&file, "Directory").unwrap_err(),
         format!(
-            "hostPath type check failed: {} is not a directory, it's a file",
+            "hostPath type check failed: {} is not a directory, it's a File",
             file.display()
         )
     );
     let missing = outcome(&root.join("nothing"), "Socket").unwrap_err();
     assert!(
-        missing.contains("nothing is not a socket file, it cannot be looked at"),
+        missing.contains("nothing is not a socket file, unable to determine its type"),
         "{missing}"
     );
 }
@@ -87,12 +87,12 @@ fn what_may_be_made_is_made() {
     assert!(
         outcome(&file, "DirectoryOrCreate")
             .unwrap_err()
-            .contains("it's a file")
+            .contains("it's a File")
     );
     assert!(
         outcome(&deep, "FileOrCreate")
             .unwrap_err()
-            .contains("it's a directory")
+            .contains("it's a Directory")
     );
     // The folders above a file are not made.
     assert!(outcome(&root.join("no/file"), "FileOrCreate").is_err());

@@ -160,7 +160,7 @@ fn links_lead_anywhere_inside_and_nowhere_else() {
             let error = place.bind_to(path, 9).expect_err(path);
             let message = error.fail("X").message;
             assert!(
-                message.starts_with("subPath of mount \"v\" leads out"),
+                message.starts_with("subPath of mount \"v\": it leads out"),
                 "{path}: {message}"
             );
         }

@@ -2,11 +2,8 @@
 
 use agent_core::{ContainerName, Fail, Outcome};
 
-use super::{Answer, Gain, Job, hold_devices};
-use crate::images::ImageAsk;
-use crate::ports::{
-    ContainerInstance, ContainerSpec, DeviceGrant, DeviceRefusal, ImageFacts, References,
-};
+use super::{Answer, ContainerImages, Gain, Job, ensure_image, hold_devices};
+use crate::ports::{ContainerInstance, ContainerSpec, DeviceGrant, DeviceRefusal, References};
 
 pub(super) async fn run(job: &Job, name: &ContainerName, attempt: u32) -> Answer {
     let about = job.about(name);
@@ -19,7 +16,11 @@ pub(super) async fn run(job: &Job, name: &ContainerName, attempt: u32) -> Answer
         }
         Err(fail) => {
             // Somebody may have removed the image; the next try asks the runtime again.
-            job.around.images.forget(&job.container(name)?.image);
+            let container = job.container(name)?;
+            let volumes = container.image_volumes.iter().map(|each| &each.image);
+            for image in volumes.chain([&container.image]) {
+                job.around.images.forget(image);
+            }
             Err(job.told(about, "Failed", "Error", fail))
         }
     }
@@ -44,6 +45,7 @@ async fn create(job: &Job, name: &ContainerName, attempt: u32) -> Result<Outcome
             references: &references,
         })
         .await?;
+    let images = images(job, name, &references).await?;
     let spec = ContainerSpec {
         pod,
         container: name.clone(),
@@ -53,7 +55,8 @@ async fn create(job: &Job, name: &ContainerName, attempt: u32) -> Result<Outcome
         ips,
         prepared,
         own,
-        image: image(job, name, &references).await?,
+        image: images.own,
+        image_volumes: images.volumes,
         grants: grants(job, name).await?,
         references,
     };
@@ -65,24 +68,14 @@ async fn create(job: &Job, name: &ContainerName, attempt: u32) -> Result<Outcome
     Ok(Outcome::Container(id))
 }
 
-async fn image(
+async fn images(
     job: &Job,
     name: &ContainerName,
     references: &References,
-) -> Result<ImageFacts, Fail> {
+) -> Result<ContainerImages, Fail> {
     match job.kit.images.get(name) {
-        Some(facts) => Ok(facts.clone()),
-        None => {
-            let container = job.container(name)?;
-            let ask = ImageAsk {
-                about: &job.about(name),
-                image: &container.image,
-                policy: container.pull,
-                pod: job.want()?,
-                references,
-            };
-            job.around.images.ensure(&ask).await
-        }
+        Some(images) => Ok(images.clone()),
+        None => ensure_image::images(job, name, references).await,
     }
 }
 

@@ -33,7 +33,16 @@ pub(in crate::pod) struct Job {
 pub(in crate::pod) struct Kit {
     pub(in crate::pod) prepared: Option<Arc<PreparedPod>>,
     pub(in crate::pod) grants: Option<Arc<Vec<DeviceGrant>>>,
-    pub(in crate::pod) images: BTreeMap<ContainerName, ImageFacts>,
+    pub(in crate::pod) images: BTreeMap<ContainerName, ContainerImages>,
+}
+
+/// The images that a container is made from.
+#[derive(Clone, Debug)]
+pub(in crate::pod) struct ContainerImages {
+    /// The one it runs.
+    pub(in crate::pod) own: ImageFacts,
+    /// References of those that it mounts, by volume.
+    pub(in crate::pod) volumes: BTreeMap<String, String>,
 }
 
 impl Job {

@@ -23,9 +23,9 @@ use std::sync::Arc;
 
 use agent_core::{Action, ContainerName, Fail, Outcome};
 
-use crate::ports::{DeviceGrant, ImageFacts, PreparedPod};
+use crate::ports::{DeviceGrant, PreparedPod};
 
-pub(super) use job::{Job, Kit};
+pub(super) use job::{ContainerImages, Job, Kit};
 
 /// What an action has brought that later actions of the pod need.
 #[derive(Debug)]
@@ -36,8 +36,8 @@ pub(super) enum Gain {
     Prepared(Arc<PreparedPod>),
     /// Devices.
     Grants(Arc<Vec<DeviceGrant>>),
-    /// An image.
-    Image(ContainerName, ImageFacts),
+    /// Images of a container.
+    Images(ContainerName, ContainerImages),
 }
 
 type Answer = Result<(Outcome, Gain), Fail>;

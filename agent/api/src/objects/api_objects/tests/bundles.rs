@@ -74,5 +74,5 @@ async fn bundles_come_by_name_or_signer_in_the_version_that_is_served() {
     );
     node.objects.forget(&pod.want.uid).await;
     node.quiet().await;
-    assert_eq!(node.api.open_watches(), 0);
+    assert_eq!(node.api.open_watches(), 1, "the Services");
 }

@@ -142,14 +142,21 @@ async fn services_are_read_once_for_the_node_and_waited_for() {
         node.api.asked(ALL_SERVICES).is_empty(),
         "no pod, no question"
     );
-    let references = node.references(&pod("1", json!({}))).await;
+    let first = pod("1", json!({}));
+    let references = node.references(&first).await;
     let host = ("WEB_SERVICE_HOST".to_owned(), "10.0.0.7".to_owned());
     assert!(
         references.services.contains(&host),
         "{:?}",
         references.services
     );
-    node.references(&pod("2", json!({}))).await;
+    let second = pod("2", json!({}));
+    node.references(&second).await;
+    for pod in [&first, &second] {
+        node.objects.forget(&pod.want.uid).await;
+    }
+    node.quiet().await;
+    node.references(&pod("3", json!({}))).await;
     assert_eq!(node.lists(ALL_SERVICES), 1);
 }
 

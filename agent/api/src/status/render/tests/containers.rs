@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use agent_core::{ContainerName, ContainerState, DeviceId, ResourceName};
+use agent_core::{ContainerName, ContainerState, ContainerUser, DeviceId, ResourceName};
 use agent_loops::ports::DeviceGrant;
 use k8s_openapi::api::core::v1::{ContainerStatus, PodStatus};
 use serde_json::{Value, json};
@@ -124,6 +124,24 @@ fn a_container_that_was_never_made_has_no_resources_yet() {
     // A container that asks for nothing has an empty answer, as in the stock kubelet.
     let plain = main_of(&rendered(&with_main("Running", "main.0 run"), json!({})));
     assert_eq!(serde_json::to_value(plain.resources).unwrap(), json!({}));
+}
+
+#[test]
+fn a_user_is_told_and_kept() {
+    let mut own = container("main.0 run");
+    own.user = Some(ContainerUser {
+        uid: 1001,
+        gid: 0,
+        supplemental_groups: vec![0, 50],
+    });
+    let told = json!({ "linux": { "uid": 1001, "gid": 0, "supplementalGroups": [0, 50] } });
+    let mut snapshot = with_main("Running", "main.0 run");
+    snapshot.status.containers = vec![own];
+    let new = rendered(&snapshot, json!({}));
+    assert_eq!(serde_json::to_value(main_of(&new).user).unwrap(), told);
+    // A new look at the same container may not know it yet.
+    let later = main_of(&next(&with_main("Running", "main.0 run"), json!({}), &new));
+    assert_eq!(serde_json::to_value(later.user).unwrap(), told);
 }
 
 #[test]
