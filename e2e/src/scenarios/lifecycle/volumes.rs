@@ -4,10 +4,10 @@
 use std::fs;
 
 use anyhow::{Result, ensure};
-use e2e::{Node, STAY, container, full_name, pod};
+use e2e::{Node, STAY, container, full_name, pod, until};
 use serde_json::json;
 
-use crate::scenarios::{gone, running, told};
+use crate::scenarios::{POD_LIMIT, gone, running, told};
 
 pub(super) async fn check(node: &Node) -> Result<()> {
     let (volumes, refused, security) = tokio::join!(volumes(node), refused(node), security(node));
@@ -40,7 +40,12 @@ async fn volumes(node: &Node) -> Result<()> {
     });
     node.agent.apply("volumes", &pod("volumes", spec))?;
     let main = running(node, "volumes").await?;
-    let other = node.cri().running(&full_name("volumes"), "other").await?.id;
+    // Main containers start side by side.
+    let other = until("a running container other", POD_LIMIT, async || {
+        let container = node.cri().running(&full_name("volumes"), "other").await?;
+        Ok(container.id)
+    })
+    .await?;
     node.cri().shell(&main, "echo shared > /disk/file").await?;
     ensure!(node.cri().shell(&other, "cat /other/file").await? == "shared\n");
     ensure!(
